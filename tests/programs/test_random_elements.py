@@ -34,8 +34,8 @@ def machines_of(compiled: Any) -> int:
     return sum(machines_in(program.schedule) for program in programs if isinstance(program, _C.Program))
 
 
-# 168, 1314: a way that an inner loop was left for is none of the outer one. 301, 469: what is known of sizes that do not go
-# into a body says something of those that do.
+# 168, 1314: a way that an inner loop was left for is none of the outer one. 301, 469: what is known of sizes that do
+# not go into a body says something of those that do.
 @pytest.mark.parametrize("start", sorted({*range(0, budget("ELEMENT_FUZZ", 60), BATCH), 160, 300, 460, 1310}))
 def test_random_elements(start: int) -> None:
     native = 0
