@@ -128,8 +128,8 @@ class Abi(NamedTuple):
     DRAW_INTEGERS: int
     UFUNC_CALL_INFO: str
     HELPERS: tuple[str, ...]
-    NUMBER_KINDS: tuple[str, ...]
     LINALG: tuple[str, ...]
+    NUMBER_KINDS: tuple[str, ...]
     SCALAR_OPS: tuple[str, ...]
     VIEW_KINDS: tuple[str, ...]
     STEPS: tuple[str, ...]

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
 PREFIXES = {"ABI": "", "TEXT": "", "RETURNED": "RETURNED_", "STRIDE_CLASS": "CLASS_"}
 ROWS = re.findall(r"^(\w+)\((\w+), ", (ROOT / "csrc" / "abi.def").read_text(), re.MULTILINE)
 NAMES = [PREFIXES[kind] + name for kind, name in ROWS if kind in PREFIXES]
-TABLES = ["HELPERS", "NUMBER_KINDS", "SCALAR_OPS", "VIEW_KINDS", "STEPS"]
+TABLES = ["HELPERS", "LINALG", "NUMBER_KINDS", "SCALAR_OPS", "VIEW_KINDS", "STEPS"]
 
 # What once stood in Python, too, under a comment: where Python has to read it now.
 READERS = {
@@ -62,6 +62,7 @@ READERS = {
     "PYTHON_FLOAT": "dynamo_lite/program/build_arrays.py",
     "PYTHON_BOOL": "dynamo_lite/program/build_arrays.py",
     "HELPERS": "backends/numba/emit_loop.py",
+    "LINALG": "dynamo_lite/program/build_vectors.py",
     "OF_NUMBER": "dynamo_lite/program/build_loop.py",
     "OF_SCALAR": "dynamo_lite/program/build_loop.py",
     "ARRAY_SIZES": "backends/numba/emit_loop.py",
