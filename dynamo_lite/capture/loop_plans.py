@@ -123,7 +123,8 @@ def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int]
     ends = {at: code.instrs[at].target if at in fors else None for at in inner}
     whole = {at: whole_loop(code, body, ends[at], frozenset())[0] for at, body in inner.items()}
     deeper = {at for begin, body in whole.items() for at in body - {begin}}
-    aside = [at for at in loop - {header} - deeper if place_in(code, at) in restraints.aside]
+    aside = {at for at in loop - {header} - deeper if place_in(code, at) in restraints.aside}
+    aside = {at for at in aside if at - 1 not in aside or place_in(code, at - 1) != place_in(code, at)}  # from 3.13 on
     found = {at for at in aside if goes_on_at(code, at)} - plan.apart
     plan.known |= found
     plan.apart |= found
