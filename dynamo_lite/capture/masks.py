@@ -59,11 +59,16 @@ def put(tracer: Tracer, target: Node, mask: Node, value: Node) -> None:
         origin.kind is not NodeKind.CALL for origin in origins(value)
     ):
         raise ops.OpError("a masked store of an array that may share memory with the target")
+    require_another(tracer, target, found[0])
+    ops.masks.store_masked(tracer.graph, target, found[0], found[1], value, tracer.location(), tracer.relate)
+
+
+def require_another(tracer: Tracer, target: Node, mask: Node) -> None:
+    """OpError where a store into bools may change the mask, of which NumPy reads parts after it has written others."""
     if target.array_type.dtype.kind == "b":
         places = {node: place for place, node in enumerate(tracer.graph.nodes)}
-        if not _apart(origins(target), origins(found[0]), places):
+        if not _apart(origins(target), origins(mask), places):
             raise ops.OpError("a masked store into bools, which may be the mask itself")
-    ops.masks.store_masked(tracer.graph, target, found[0], found[1], value, tracer.location(), tracer.relate)
 
 
 def count_nonzero(tracer: Tracer, x: Node) -> Symbol:

@@ -532,6 +532,8 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
         if mask is not None and isinstance(stored, Node) and stored.array_type.shape:
             masks.put(tracer, array.node, mask, stored)
         else:
+            if mask is not None and mask is not array.node:
+                masks.require_another(tracer, array.node, mask)
             mark = len(tracer.graph.nodes)
             with _slicing(machine):
                 ops.store_index(tracer.graph, array.node, key, stored, tracer.location(), tracer.relate)

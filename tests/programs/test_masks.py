@@ -626,3 +626,33 @@ def test_values_of_bools_by_a_mask_in_a_loop() -> None:
         calls=2,
     )
     assert not report.compiled.explain().breaks
+
+
+def _after(mask: Any) -> Any:
+    mask[1:][mask[:-1]] = True
+    return mask
+
+
+def _mirrored(mask: Any) -> Any:
+    mask[mask[::-1]] = False
+    return mask
+
+
+def _by_itself(mask: Any) -> Any:
+    mask[mask] = False
+    return mask
+
+
+def _two(mask: Any, other: Any) -> Any:
+    mask[other] = True
+    return mask
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [_after, _mirrored, _by_itself, _two])
+def test_a_number_stored_into_the_mask_changes_what_it_selects(fn: Any, backend: str) -> None:
+    def arguments() -> tuple[Any, ...]:
+        memory = np.random.default_rng(1).random(40) > 0.7
+        return (memory[1:], memory[:-1]) if fn is _two else (memory,)
+
+    require_equal(fn, arguments, compile=dynamo_lite.compile, compile_options={"backend": backend}, calls=2)
