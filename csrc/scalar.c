@@ -705,12 +705,12 @@ dl_scalar_load(const DlScalars *table, const DlScalarLoad *load, PyObject *input
         out->i = input == Py_True;
         return !PyBool_Check(input);
     case DL_INT:
-        if (PyArray_IsScalar(input, Long)) { /* int64, of an exact type that the guards know */
+        if (!PyLong_CheckExact(input)) {
+            if (!PyArray_IsScalar(input, Long)) { /* int64, of an exact type that the guards know */
+                return 1;
+            }
             out->i = PyArrayScalar_VAL(input, Long);
             return 0;
-        }
-        if (!PyLong_CheckExact(input)) {
-            return 1;
         }
         int overflow;
         out->i = PyLong_AsLongLongAndOverflow(input, &overflow);

@@ -116,8 +116,14 @@ places_of(PyObject *vector, PyObject *keys, int ups)
         return NULL;
     }
     PyArrayObject *places = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(k), PyArray_DIMS(k), NPY_INTP);
-    if (places != NULL
-        && !search(PyArray_TYPE(a), PyArray_DATA(a), n, PyArray_DATA(k), PyArray_DATA(places), count, ups)) {
+    if (places == NULL) {
+        return NULL;
+    }
+    int found;
+    Py_BEGIN_ALLOW_THREADS /* as NumPy does: nobody else knows `places`, and wherever it finds itself is in the vector */
+    found = search(PyArray_TYPE(a), PyArray_DATA(a), n, PyArray_DATA(k), PyArray_DATA(places), count, ups);
+    Py_END_ALLOW_THREADS
+    if (!found) {
         Py_CLEAR(places);
     }
     return places;
@@ -197,11 +203,16 @@ interpolated(PyObject *x, PyObject *xp, PyObject *fp)
     if (places != NULL) {
         result = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(places), PyArray_DIMS(places), NPY_DOUBLE);
     }
-    if (result != NULL
-        && !interpolate(PyArray_DATA((PyArrayObject *)x), PyArray_DATA(places), PyArray_SIZE(places),
-                        PyArray_DATA((PyArrayObject *)xp), PyArray_DATA((PyArrayObject *)fp),
-                        PyArray_DIM((PyArrayObject *)xp, 0), PyArray_DATA(result))) {
-        Py_CLEAR(result);
+    if (result != NULL) {
+        int found;
+        Py_BEGIN_ALLOW_THREADS
+        found = interpolate(PyArray_DATA((PyArrayObject *)x), PyArray_DATA(places), PyArray_SIZE(places),
+                            PyArray_DATA((PyArrayObject *)xp), PyArray_DATA((PyArrayObject *)fp),
+                            PyArray_DIM((PyArrayObject *)xp, 0), PyArray_DATA(result));
+        Py_END_ALLOW_THREADS
+        if (!found) {
+            Py_CLEAR(result);
+        }
     }
     Py_XDECREF(places);
     return (PyObject *)result;

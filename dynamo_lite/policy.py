@@ -50,7 +50,7 @@ class Thresholds:
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
     compiler: float = 0.085  # CPU seconds that importing the compiler takes, about
-    slowest: float = 3.0  # times as long, at most, does that take where the seconds of these rows mean more of them
+    slowest: float = 3.0  # a machine is taken to be so many times as slow, at most, by what that takes there
     first: float = 0.05  # and compiling something with it, without which it is of no use
 
     # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: a break
@@ -188,10 +188,10 @@ class Budget:
         self._before = budget.taken()
         self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop is known to run
         self._usual = 0.0  # what one attempt takes, by the latest ones
-        self._slowness = 1.0  # of this machine: seconds of the thresholds are that many here
+        self._slowness = 1.0  # of this machine: what takes a second by the thresholds takes so many here
 
-    def takes(self, seconds: float) -> None:
-        """Importing the compiler has taken so many seconds here, by which those of the other thresholds are meant."""
+    def imported(self, seconds: float) -> None:
+        """Importing the compiler has taken so many CPU seconds here: a slower machine has a larger stake."""
         limits = self._thresholds
         self._slowness = min(max(1.0, seconds / limits.compiler), limits.slowest) if limits.compiler else 1.0
 

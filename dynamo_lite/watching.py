@@ -217,7 +217,7 @@ class Watch:
                 backend = self.backend or config.backend
                 began = time.thread_time()
                 make = _C.set_apart(lambda: _import_compiler(backend))
-                self.budget.takes(time.thread_time() - began)
+                self.budget.imported(time.thread_time() - began)
                 self.compilation = make(
                     None,
                     backend,

@@ -589,11 +589,11 @@ def test_a_slower_machine_has_a_larger_stake() -> None:
         return budget.allows(cost=0.99 * seconds) and not budget.allows(cost=1.01 * seconds)
 
     assert may_take(0.5)
-    budget.takes(0.05)  # on a faster one it is the same
+    budget.imported(0.05)  # on a faster one it is the same
     assert may_take(0.5)
-    budget.takes(0.2)
+    budget.imported(0.2)
     assert may_take(1.0)
-    budget.takes(5.0)  # something else than the machine is slow
+    budget.imported(5.0)  # something else than the machine is slow
     assert may_take(1.5)
 
 

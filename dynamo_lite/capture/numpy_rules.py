@@ -48,7 +48,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided, is_exact_view
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
-from dynamo_lite.ops.conversion import Filled
+from dynamo_lite.ops.conversion import Filled, is_pending
 
 FLAT = operator.attrgetter("flat")
 _DISPATCHER: type = type(np.mean)
@@ -128,6 +128,7 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
         return _into_itself(machine, bound)
     if _is_done_in_place(bound):
         raise Break("op-without-rule", "np.square of a complex scalar")
+    _require_another_mask(tracer, bound)
     open_size = bound.op != "same" and ops.REGISTRY[bound.op].open_size
     if open_size:
         bound = replace(bound, params={**bound.params, "yields": (_open_size(tracer),)})
@@ -144,6 +145,19 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
         assert isinstance(result, tuple)
         return RecordValue(None, bound.record, [value_of(machine, item) for item in result])
     return value_of(machine, result)
+
+
+def _require_another_mask(tracer: Tracer, bound: ops.Bound) -> None:
+    """np.copyto(target, x, where=mask): see masks.require_another."""
+    if bound.op != "same" or bound.out is None:
+        return
+    (chosen,) = bound.args
+    mask = chosen.args[0] if isinstance(chosen, Node) and chosen.op == "where" and is_pending(chosen) else None
+    if isinstance(mask, Node) and mask is not bound.out:
+        try:
+            masks.require_another(tracer, bound.out, mask)
+        except ops.OpError as error:
+            raise no_rule(error) from None
 
 
 def _fix_short_rows(machine: Machine, bound: ops.Bound) -> None:

@@ -8,8 +8,8 @@ into the body:
 What kernels compute on the way costs less than to read it from memory, and stays. INVARIANT: where something is to be
 reported the program declines, so that it does not matter that the value is computed earlier, and for no iteration too.
 What the body writes or hands out, one new object an iteration, stays as well, and so does all of a body that changes
-what is reported. Of no iteration the program declines, as far as that is known where the outermost loop begins: there
-plain Python computes nothing of it.
+what is reported. Of no iteration the program declines if a value may report something, as far as that is known where
+the outermost loop begins: there plain Python computes nothing of it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from dynamo_lite.graph.rewrite import (
 )
 from dynamo_lite.graph.scalar import Scalar, Symbol, make, renamed, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.registry import may_report
 
 # Memory that is filled with one number, if at all.
 FILLED = frozenset(("empty", "empty_bordered", "empty_like", "full", "full_like", "require_order", "zeros"))
@@ -59,7 +60,7 @@ def hoist(graph: Graph, *, outermost: bool = True) -> None:
         for region in node.regions:
             hoist(region, outermost=False)
         if node.kind is NodeKind.LOOP and (made := _Hoist(graph, node).run()):
-            if outermost and any(REGISTRY[one.op].may_report for one in made if one.kind is NodeKind.CALL):
+            if outermost and any(one.kind is NodeKind.CALL and may_report(one) for one in made):
                 _require_an_iteration(graph, node)
             graph.nodes += made
         graph.nodes.append(node)

@@ -196,8 +196,9 @@ class VectorBuilder(StepBuilder):
         a, b = arrays[0], arrays[-1]
         if len(a.sizes) != 2 or len(b.sizes) > 2 or any(array.dtype != np.float64 for array in arrays):
             raise NotCompiled("a function of np.linalg of what are no matrices")
-        # NB: the time goes by the third power of the size
-        self.require_short((*a.sizes, b.sizes[-1]), (*a.axes, b.axes[-1]))
+        # NB: the time goes by the third power of the size, or by its square and how many columns there are.
+        for columns in (a, b):
+            self.require_short((*a.sizes, columns.sizes[-1]), (*a.axes, columns.axes[-1]))
         sizes = {"m": (a.sizes[0], a.axes[0] | a.axes[1]), "n": (b.sizes[-1], b.axes[-1])}
         outs: list[Array | None] = []
         begins: list[Memref] = []
@@ -213,8 +214,8 @@ class VectorBuilder(StepBuilder):
         one, none = self.constant(INT64, 1), self.constant(INT64, 0)
         words: list[Value | Memref] = [self.constant(INT64, LINALG[gufunc]), begins[0], begins[-1]]
         for array in (a, b):
-            columns = (one, none) if len(array.sizes) == 1 else (array.sizes[1].value, array.strides[1])
-            words += [self.begin(array), array.sizes[0].value, columns[0], array.strides[0], columns[1]]
+            number, apart = (one, none) if len(array.sizes) == 1 else (array.sizes[1].value, array.strides[1])
+            words += [self.begin(array), array.sizes[0].value, number, array.strides[0], apart]
         self.helper("linalg", words, failure=abi.RETURNED_PRODUCT)
         for dst, out, begin in zip(step.dsts, outs, begins, strict=True):
             frame.registers[dst] = out or self.fresh(self.load(begin))

@@ -75,6 +75,7 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "one": lambda: matrices(1, 1),
     "empty": lambda: matrices(4, 0),
     "single": lambda: matrices(4, 4, np.float32),
+    "half": lambda: matrices(4, 4, np.float16),
     "integers": lambda: matrices(4, 4, np.int64),
     "small_integers": lambda: matrices(4, 4, np.int8),
     "not_a_number": lambda: tuple(np.where(one > 5.0, np.nan, one) for one in matrices(4, 4)),

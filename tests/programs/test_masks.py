@@ -648,11 +648,28 @@ def _two(mask: Any, other: Any) -> Any:
     return mask
 
 
+def _copied(mask: Any) -> Any:
+    np.copyto(mask[1:], True, where=mask[:-1])
+    return mask
+
+
+def _copied_by_two(mask: Any, other: Any) -> Any:
+    np.copyto(mask, np.logical_not(other), where=other)
+    return mask
+
+
+def _in_a_loop(mask: Any) -> Any:
+    for _ in range(3):
+        mask[1:][mask[:-1]] = True
+        np.copyto(mask[:-2], False, where=mask[2:])
+    return mask
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("fn", [_after, _mirrored, _by_itself, _two])
+@pytest.mark.parametrize("fn", [_after, _mirrored, _by_itself, _two, _copied, _copied_by_two, _in_a_loop])
 def test_a_number_stored_into_the_mask_changes_what_it_selects(fn: Any, backend: str) -> None:
     def arguments() -> tuple[Any, ...]:
         memory = np.random.default_rng(1).random(40) > 0.7
-        return (memory[1:], memory[:-1]) if fn is _two else (memory,)
+        return (memory[1:], memory[:-1]) if fn in (_two, _copied_by_two) else (memory,)
 
     require_equal(fn, arguments, compile=dynamo_lite.compile, compile_options={"backend": backend}, calls=2)

@@ -174,6 +174,24 @@ def test_loops_are_machine_code(name: str) -> None:
     assert machines_of(compiled) and not compiled.stats()["declines"], compiled.explain()
 
 
+@pytest.mark.parametrize("columns", [1, 2, 50])
+@pytest.mark.parametrize("n", [4, 40])
+def test_what_is_large_runs_step_by_step(n: int, columns: int) -> None:
+    """None declines: how large the matrix is, is asked before the loop."""
+
+    def solved_often(a: Any, b: Any, count: int) -> Any:
+        for _ in range(count):
+            b = np.linalg.solve(a, b)
+        return b
+
+    compiled = dynamo_lite.compile(solved_often, options=OPTIONS)
+    b = np.random.default_rng(0).normal(size=(n, columns))
+    for _ in range(3):
+        assert compiled(positive(n), b, 5).tobytes() == solved_often(positive(n), b, 5).tobytes()
+    stats = compiled.stats()
+    assert stats["native_calls"] and not stats["declines"], compiled.explain()
+
+
 def test_all_gufuncs_are_known() -> None:
-    """Each is there in this NumPy, and none besides what machine code knows is taken for one."""
+    """Each row of abi.def is there in this NumPy."""
     assert sorted(LINALG.values()) == list(range(len(abi.LINALG)))
