@@ -115,6 +115,9 @@ dl_functions_call(int op, double a, double b, double *out)
     case COPYSIGN:
         *out = copysign(a, b);
         break;
+    case CABS: /* a complex number's; NB: math.hypot has a way of its own */
+        *out = hypot(a, b);
+        break;
     case HYPOT:
         return hypotenuse(a, b, out);
     default:

@@ -172,6 +172,7 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
         self->own = 1;
         break;
     case TEXT:
+    case COMPLEX_PART:
     case LOOKUP:
         self->own = 1;
         break;

@@ -405,6 +405,17 @@ run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObj
             }
             regs[op->reg[0]] = value;
             continue;
+        case COMPLEX_PART: /* the same */
+            if (!PyComplex_CheckExact(regs[op->reg[1]])) {
+                return i;
+            }
+            value = PyFloat_FromDouble(op->n[0] ? PyComplex_ImagAsDouble(regs[op->reg[1]])
+                                                : PyComplex_RealAsDouble(regs[op->reg[1]]));
+            if (value == NULL) {
+                return -1;
+            }
+            regs[op->reg[0]] = value;
+            continue;
         case COLUMN: /* the same */
             value = dl_columns_make(regs[op->reg[1]], op->object[0]);
             if (value == NULL) {

@@ -253,7 +253,7 @@ n_operands(Op op)
     case CONVERSION:
         return 1;
     case FUNCTION:
-        return op == ATAN2 || op == HYPOT || op == FMOD || op == COPYSIGN ? 2 : 1;
+        return op == ATAN2 || op == HYPOT || op == FMOD || op == COPYSIGN || op == CABS ? 2 : 1;
     default:
         return op == NEG || op == SQRT ? 1 : 2;
     }
@@ -548,6 +548,14 @@ dl_scalar_power(double a, double b, double *out)
     return !isnormal(*out);
 }
 
+/* Whether two NaNs meet that are told apart. NB: C compilers may swap the operands of a sum or product, as the one of this
+   Python has or has not done for its floats, and for its complex numbers' parts. */
+static int
+nans_differ(double a, double b)
+{
+    return a != a && b != b && memcmp(&a, &b, sizeof a) != 0;
+}
+
 /* One instruction on two floats; 1 to decline. */
 static int
 eval_floats(Op op, double a, double b, DlNumber *out)
@@ -555,13 +563,13 @@ eval_floats(Op op, double a, double b, DlNumber *out)
     switch (op) {
     case ADD:
         out->f = a + b;
-        return 0;
+        return nans_differ(a, b);
     case SUB:
         out->f = a - b;
         return 0;
     case MUL:
         out->f = a * b;
-        return 0;
+        return nans_differ(a, b);
     case NEG:
         out->f = -a;
         return 0;

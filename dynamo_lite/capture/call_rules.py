@@ -20,7 +20,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import cells, consumers, draws, lists, numpy_rules, scopes
+from dynamo_lite.capture import cells, complex_operators, consumers, draws, lists, numpy_rules, scopes
 from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, split
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.folding import python_result
@@ -47,6 +47,7 @@ from dynamo_lite.capture.value import (
     Break,
     CallValue,
     CharacterValue,
+    ComplexValue,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -209,8 +210,10 @@ def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kw
 
 
 def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> Value:
-    """A method of a list, tuple, dict or range."""
+    """A method of a list, tuple, dict, range or complex number."""
     owner, name = method.self, method.name
+    if name == "conjugate" and not args and not kwargs:
+        return complex_operators.conjugate(machine, owner)
     if isinstance(owner, LazyValue) and type(owner.concrete) is list and name == "append" and len(args) == 1:
         lists.append_outside(machine, owner, args[0])
         return ConstantValue(None, None)
@@ -423,6 +426,8 @@ def python_type(machine: Machine, value: Value) -> type:
             return type(value.value)
         case SequenceValue():
             return value.kind
+        case ComplexValue():
+            return complex
         case DictValue():
             return dict
         case DictViewValue():
@@ -552,6 +557,9 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _complex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """complex(real, imag) of numbers that the capture knows."""
     numbers = [machine.realised(arg) for arg in positional(args, kwargs, 1, 2)]
+    made = complex_operators.construct(machine, numbers)
+    if made is not None:
+        return made
     if any(as_scalar(number) is None and not isinstance(number, ConstantValue) for number in numbers):
         raise Break("python-call", "complex")
     return python_result(complex, *(as_constant(machine, number) for number in numbers))
@@ -583,6 +591,8 @@ def _abs(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         return split(machine, value, lambda one: _abs(machine, [one], {}))
     if isinstance(value, ArrayValue):
         return numpy_rules.unary(machine, "abs", value)
+    if isinstance(value, ComplexValue):
+        return complex_operators.unary(machine, "abs", value)
     if isinstance(value, InstanceValue | ObjectValue):
         return machine.call_special(value, "__abs__", [])
     if as_scalar(value) is not None:

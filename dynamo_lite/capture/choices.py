@@ -20,15 +20,17 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.complex_numbers import has_items, is_like, parted, with_items
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS, close_branches
-from dynamo_lite.capture.sameness import is_one_object, is_tuple, mutable_state, same, types_agree, unchanged
+from dynamo_lite.capture.sameness import is_one_object, mutable_state, same, types_agree, unchanged
 from dynamo_lite.capture.state import LoopKey, Region, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     Chosen,
+    ComplexValue,
     ConstantValue,
     EitherValue,
     NumberValue,
@@ -63,17 +65,18 @@ def choose(machine: Machine, condition: GoesOn, first: Value, second: Value) -> 
     first, second = realise(tracer, first), realise(tracer, second)
     if isinstance(first, EitherValue) or isinstance(second, EitherValue) or not _alike(first, second):
         return EitherValue(None, condition, first, second)
-    return _split(machine, condition, lambda: first, lambda: second)
+    return either_way(machine, condition, lambda: first, lambda: second)
 
 
 def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value]) -> Value:
     """What `operate` makes of a value that is one or the other: it runs on the one that it is."""
     if isinstance(value.condition, Value):
         break_("data-dependent-number", f"the type of {a_kind(value)}")
-    return _split(machine, value.condition, lambda: operate(value.first), lambda: operate(value.second))
+    return either_way(machine, value.condition, lambda: operate(value.first), lambda: operate(value.second))
 
 
-def _split(machine: Machine, condition: GoesOn, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+def either_way(machine: Machine, condition: GoesOn, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+    """What `then` makes where the condition, which only the run knows, holds; else what `orelse` makes."""
     tracer = machine.tracer
     regions: list[Region] = []
     values: list[Value] = []
@@ -205,7 +208,9 @@ def _is_numpy_scalar(value: Value) -> bool:
 
 
 def _is_tuple_of_scalars(tracer: Tracer, value: Value) -> bool:
-    if not is_tuple(value):
+    if isinstance(value, ComplexValue):
+        return True
+    if not has_items(value):
         return False
     assert isinstance(value, SequenceValue)
     items = [realise(tracer, item) for item in value.items]
@@ -216,8 +221,8 @@ def _is_of(value: Value | None, region: Region) -> bool:
     """Whether a part is made on one way, so that there is none of it on the other."""
     if isinstance(value, ArrayValue):
         return value.node in region.graph.nodes
-    if isinstance(value, SequenceValue) and is_tuple(value):
-        return any(_is_of(item, region) for item in value.items)
+    if value is not None and has_items(value):
+        return any(_is_of(item, region) for item in value.items)  # type: ignore[attr-defined]
     number = None if value is None else as_scalar(value)
     yielded = {symbol for node in region.graph.nodes for symbol in node.params.get("yields", ())}
     return bool(symbols_of(number) & {symbol.name for symbol in yielded})
@@ -225,9 +230,8 @@ def _is_of(value: Value | None, region: Region) -> bool:
 
 def are_like(one: Value, other: Value) -> bool:
     """Whether two parts are of one type, so that a loop or a choice can hand out either."""
-    if is_tuple(one) and is_tuple(other):
-        assert isinstance(one, SequenceValue) and isinstance(other, SequenceValue)
-        return len(one.items) == len(other.items) and all(map(are_like, one.items, other.items))
+    if has_items(one) and has_items(other):
+        return is_like(one, other) and all(map(are_like, one.items, other.items))  # type: ignore[attr-defined]
     return _alike(one, other) or same(one, other)
 
 
@@ -263,6 +267,8 @@ class Merge:
         if pair[0] is pair[1] and pair[0] is not None:
             return pair[0]
         first, second = (None if value is None else realise(self.tracer, value) for value in pair)
+        if isinstance(first, ComplexValue) or isinstance(second, ComplexValue):
+            first, second = (None if value is None else parted(self.tracer, value) for value in (first, second))
         if not wanted[0] or first is None:
             first = self.stand_in(what, second, first, self.then)
         if not wanted[1] or second is None:
@@ -298,11 +304,9 @@ class Merge:
                 self.nodes.append((first.node, second.node))
                 self.arrays.append(ArrayValue(None, first.node))
                 return self.arrays[-1]
-        if is_tuple(first) and is_tuple(second):
-            assert isinstance(first, SequenceValue) and isinstance(second, SequenceValue)
-            if len(first.items) == len(second.items):
-                pairs = zip(first.items, second.items, strict=True)
-                return SequenceValue(None, tuple, [self.value(what, pair, wanted) for pair in pairs])
+        if has_items(first) and is_like(first, second):
+            pairs = zip(first.items, second.items, strict=True)  # type: ignore[attr-defined]
+            return with_items(self.tracer, first, [self.value(what, pair, wanted) for pair in pairs])
         one, other = as_scalar(first), as_scalar(second)
         if one is not None and other is not None and kind_of(one) == kind_of(other) != "complex":
             value = NumberValue(None, one, self.origin(first, second))
@@ -388,10 +392,9 @@ class Merge:
         while isinstance(value, EitherValue):
             value = value.second
         if not isinstance(value, ArrayValue):
-            if is_tuple(value):
-                assert isinstance(value, SequenceValue)
-                items = [self.stand_in(what, realise(self.tracer, item), None, region) for item in value.items]
-                return SequenceValue(None, tuple, items)
+            if has_items(value):
+                items = [realise(self.tracer, item) for item in value.items]  # type: ignore[attr-defined]
+                return with_items(self.tracer, value, [self.stand_in(what, item, None, region) for item in items])
             number = as_scalar(value)
             if number is None or not is_symbolic(number):
                 return value
@@ -658,6 +661,6 @@ def as_whole(machine: Machine, value: Value) -> Value:
 
 __all__ = [
     *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside_none"),
-    *("break_", "choose", "data_condition", "is_none", "merge_of", "narrowed", "none_condition", "parts_of", "split"),
-    "stand_in_node",
+    *("break_", "choose", "data_condition", "either_way", "is_none", "merge_of", "narrowed", "none_condition"),
+    *("parts_of", "split", "stand_in_node"),
 ]

@@ -18,9 +18,18 @@ from dataclasses import field
 from typing import TypeAlias
 
 from dynamo_lite.capture.choices import are_like, beside, parts_of, stand_in_node
+from dynamo_lite.capture.complex_numbers import of_parts
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import ArrayValue, ConstantValue, EitherValue, ResultValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ComplexValue,
+    ConstantValue,
+    EitherValue,
+    ResultValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of
@@ -70,6 +79,8 @@ def forms_of(tracer: Tracer, before: Value | None, after: Value, unpeeled: bool)
 def _form(tracer: Tracer, value: Value) -> Form:
     if isinstance(value, ArrayValue):
         return value.node.array_type
+    if isinstance(value, ComplexValue):
+        return "complex"
     if isinstance(value, SequenceValue) and value.source is None:
         return tuple(_form(tracer, realise(tracer, item)) for item in value.items)
     number = as_scalar(value)
@@ -82,6 +93,8 @@ def _stand_in(tracer: Tracer, form: Form) -> Value:
         node = stand_in_node(tracer, form)
         assert node is not None
         return ArrayValue(None, node)
+    if form == "complex":
+        return of_parts(tracer, ConstantValue(None, 0.0), ConstantValue(None, 0.0))
     if isinstance(form, tuple):
         return SequenceValue(None, tuple, [_stand_in(tracer, one) for one in form])
     return ConstantValue(None, _NUMBERS[form]) if isinstance(form, str) else form

@@ -44,6 +44,8 @@ class Facts:
                 self.ops.append((source.kind, dst, base))
             case "attr" | "item" | "key" | "lookup" | "closure" | "closure_cell" | "column":
                 self.ops.append((source.kind, dst, base, key))
+            case "complex_part":
+                self.ops.append((source.kind, dst, base, ("real", "imag").index(key)))
             case _:
                 raise AssertionError(source.kind)
         return dst

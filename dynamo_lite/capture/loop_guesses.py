@@ -10,12 +10,12 @@ traced. INVARIANT: a loop is not refused, nor a way in it found to be set apart,
 from __future__ import annotations
 
 from dynamo_lite.capture.choices import parts_of
+from dynamo_lite.capture.complex_numbers import has_items
 from dynamo_lite.capture.eithers import Form, forms_of
 from dynamo_lite.capture.loop_code import even_steps
 from dynamo_lite.capture.loop_places import Name
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
-from dynamo_lite.capture.sameness import is_tuple
 from dynamo_lite.capture.state import LoopPlan, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, EitherValue, Value
 from dynamo_lite.capture.wrap import realise
@@ -47,7 +47,7 @@ def guess(
     steps = even_steps(code, loop, header)
     work: list[tuple[Path, Value]] = [((name,), value) for name, value in before.items()]
     for path, value in work:  # grows
-        if is_tuple(value):
+        if has_items(value):
             items = value.items  # type: ignore[attr-defined]
             work += [((*path, place), realise(tracer, item)) for place, item in enumerate(items)]
             continue

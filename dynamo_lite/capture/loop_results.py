@@ -6,12 +6,14 @@ of the graph around, and tuples of such. INVARIANT: what is one object behind th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dynamo_lite.capture.complex_numbers import has_items, with_items
 from dynamo_lite.capture.eithers import put_together
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under
-from dynamo_lite.capture.sameness import is_tuple
+from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
@@ -34,12 +36,17 @@ def value_behind(attempt: Attempt, path: Path, before: Value | None, behind: Beh
         return _number_behind(attempt, path, behind)
     if path in attempt.leaves:
         return array_behind(attempt, path, behind)
+    before = attempt.parted.get(path, before)
     assert before is not None
-    if is_tuple(before):
-        items = [realise(attempt.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
-        parts = [value_behind(attempt, (*path, k), item, behind) for k, item in enumerate(items)]
-        return SequenceValue(None, tuple, parts)
+    if has_items(before):
+        return each_item(attempt.machine.tracer, before, path, lambda at, item: value_behind(attempt, at, item, behind))
     return before
+
+
+def each_item(tracer: Tracer, value: Value, path: Path, make: Callable[[Path, Value], Value]) -> Value:
+    """A value like that one, of what `make` makes of each of its items and the path to it."""
+    items = [realise(tracer, item) for item in value.items]  # type: ignore[attr-defined]
+    return with_items(tracer, value, [make((*path, place), item) for place, item in enumerate(items)])
 
 
 def array_behind(attempt: Attempt, path: Path, behind: Behind) -> ArrayValue:

@@ -21,6 +21,7 @@ from dynamo_lite.capture.branches import GoesOn, Walk
 from dynamo_lite.capture.choices import stand_in_node
 from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
+from dynamo_lite.capture.complex_numbers import has_items, is_like, parted
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
 from dynamo_lite.capture.leaving import (
     CannotLeave,
@@ -50,6 +51,7 @@ from dynamo_lite.capture.loop_results import (
     array_behind,
     carry_positions,
     closes,
+    each_item,
     is_tagged,
     made_behind,
     numbers_left,
@@ -65,12 +67,13 @@ from dynamo_lite.capture.promises import MAX_PEELED, learn
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.restraints import place_in, place_of
 from dynamo_lite.capture.rests import is_handed_over
-from dynamo_lite.capture.sameness import is_one_object, is_tuple, mutable_state, reachable, same, types_agree
+from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same, types_agree
 from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     Carried,
+    ComplexValue,
     ConstantValue,
     EitherValue,
     IteratorValue,
@@ -118,6 +121,7 @@ class Attempt:
     leaves: dict[Path, tuple[ArrayValue, Node]] = field(default_factory=dict)  # carried: value before, body's input
     ends: dict[Path, Node] = field(default_factory=dict)  # carried: value after an iteration
     final: dict[Path, Value] = field(default_factory=dict)  # what others are after the last iteration
+    parted: dict[Path, ComplexValue] = field(default_factory=dict)  # complex numbers of which `final` has the parts
     counts: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that grow evenly: what they begin with
     begins: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that are carried
     next: dict[Path, Scalar] = field(default_factory=dict)  # and what they are after an iteration
@@ -325,7 +329,7 @@ class Attempt:
             if isinstance(name, Place) and not self._is_read(name):
                 self._set(name, unread(self.plan, name))
             elif value is not None and name in live:
-                before[name] = realise(self.machine.tracer, value)
+                before[name] = parted(self.machine.tracer, realise(self.machine.tracer, value))
                 forms = self.plan.eithers.get(name)
                 either = None if forms is None else enter_either(self.machine.tracer, before[name], forms)
                 if either is not None:
@@ -370,9 +374,8 @@ class Attempt:
             self.region.carried.append(node)
             self.leaves[path] = value, node
             return ArrayValue(None, node)
-        if is_tuple(value):
-            items = [realise(self.machine.tracer, item) for item in value.items]  # type: ignore[attr-defined]
-            return SequenceValue(None, tuple, [self._enter(item, (*path, k)) for k, item in enumerate(items)])
+        if has_items(value):
+            return each_item(self.machine.tracer, value, path, lambda at, item: self._enter(item, at))
         begin = as_scalar(value)
         if begin is not None and path in self.plan.steps:
             self.counts[path] = begin
@@ -439,7 +442,7 @@ class Attempt:
             if before is not None:
                 self._differs(path)
             return
-        after = realise(tracer, after)
+        after = parted(tracer, realise(tracer, after))
         if isinstance(after, NumberValue):
             self.became[path] = after
         if as_scalar(after) is not None:
@@ -463,13 +466,11 @@ class Attempt:
                 self._differs(path)
             self.ends[path] = after.node
             return
-        if before is not None and is_tuple(before):
-            if not isinstance(after, SequenceValue) or after.kind is not tuple:
+        if before is not None and has_items(before):
+            if not is_like(before, after):
                 self._differs(path)
-            items = before.items  # type: ignore[attr-defined]
-            if len(after.items) != len(items):
-                self._differs(path)
-            for place, (one, other) in enumerate(zip(items, after.items, strict=True)):
+            pairs = zip(before.items, after.items, strict=True)  # type: ignore[attr-defined]
+            for place, (one, other) in enumerate(pairs):
                 self._compare((*path, place), realise(tracer, one), other, read)
             return
         if path in self.counts:
@@ -496,6 +497,9 @@ class Attempt:
                 self._compare((*path, place), None, part, read)
         elif self._made_inside(after):
             self._differs(path)
+        elif isinstance(after, ComplexValue):
+            self.parted[path] = after
+            self.final |= {(*path, place): item for place, item in enumerate(after.items)}
         else:
             self.final[path] = after  # it is known without the iterations before
 
@@ -635,7 +639,7 @@ class Attempt:
             index = tracer.root.add_yield(name, "int")
             loop.params["pause"] = index, *(self._pause_at(pause, index) for pause in self.region.pauses)
         for name in self.stored:
-            paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers))
+            paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers, self.parted))
             known = name in live and (name in before or any(paths))
             self._set(name, value_behind(self, (name,), before.get(name), behind) if known else None)
 
@@ -678,7 +682,7 @@ class Attempt:
         if name not in self.stored:
             return self._get(name)
         path: Path = (name,)
-        handed = any(path in known for known in (self.final, self.next, self.leaves))
+        handed = any(path in known for known in (self.final, self.next, self.leaves, self.parted))
         if name not in before and not handed:
             return None
         return self._value_left(path, before.get(name), left)
@@ -696,12 +700,10 @@ class Attempt:
             return value
         if path in self.leaves:
             return array_behind(self, path, left)
+        before = self.parted.get(path, before)
         assert before is not None
-        if is_tuple(before):
-            items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
-            return SequenceValue(
-                None, tuple, [self._value_left((*path, k), item, left) for k, item in enumerate(items)]
-            )
+        if has_items(before):
+            return each_item(self.machine.tracer, before, path, lambda at, item: self._value_left(at, item, left))
         return before
 
     def _made_left(self, path: Path, left: Behind) -> Value:

@@ -1,13 +1,15 @@
-"""What a call of a function of the module math does: computed where its operands are known, else by the program."""
+"""What a call of a function of math or cmath does: computed where its operands are known, else by the program."""
 
 from __future__ import annotations
 
+import cmath
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture import complex_operators, numpy_rules
 from dynamo_lite.capture.call_rules import RULES, Args, Kwargs, Rule, only, positional, rule
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.machine import Machine, as_constant
@@ -21,7 +23,7 @@ from dynamo_lite.capture.numbers import (
     square_root,
 )
 from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, NumberValue, Value
-from dynamo_lite.graph.scalar import FUNCTIONS, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import FUNCTIONS, FUNCTIONS_OF_MATH, is_symbolic, kind_of
 
 
 def _number(machine: Machine, value: Value) -> Value:
@@ -52,7 +54,7 @@ def _register_math() -> None:
 
         return compute
 
-    for name in (*FUNCTIONS, "floor", "ceil", "gcd", "isnan", "isinf", "isfinite", "pow"):
+    for name in (*FUNCTIONS_OF_MATH, "floor", "ceil", "gcd", "isnan", "isinf", "isfinite", "pow"):
         function = getattr(math, name)
         rule(function)(make(function))
 
@@ -148,3 +150,23 @@ def _make_power(known: Rule) -> Rule:
 
 
 RULES[math.pow] = _make_power(RULES[math.pow])
+
+
+def _make_of_complex(function: Any, form: Callable[..., Value | None]) -> Rule:
+    """A function of cmath: by its form where the run knows an operand, else computed now."""
+
+    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        numbers = [machine.realised(arg) for arg in args]
+        found = None if kwargs or len(args) != 1 + (function is cmath.rect) else form(machine, *numbers)
+        if found is not None:
+            return found
+        if kwargs or any(as_scalar(number) is None for number in numbers):
+            raise Break("c-function", f"cmath.{function.__name__}")
+        return python_result(function, *(as_constant(machine, number) for number in numbers))
+
+    return compute
+
+
+rule(cmath.exp)(_make_of_complex(cmath.exp, complex_operators.exp))
+rule(cmath.phase)(_make_of_complex(cmath.phase, complex_operators.phase))
+rule(cmath.rect)(_make_of_complex(cmath.rect, complex_operators.rect))

@@ -6,6 +6,7 @@ evaluate it exactly (int + - * // %, float + - * / **), and is otherwise fixed t
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 
@@ -82,14 +83,18 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
         if "float" in kinds and kinds <= {"int", "float"} and op in ("+", "-", "*"):
             return NumberValue(None, ScalarOp(SCALAR_OPS[op], "float", (a, b)))
         if op == "**" and "float" in kinds and kinds <= {"int", "float"}:
-            return NumberValue(None, ScalarOp("pow", "float", (a, b)))
+            raised = ScalarOp("pow", "float", (a, b))
+            if tracer.varies(raised):  # where it is an error, nobody may want the result
+                tracer.require(ScalarOp("le", "bool", (raised, math.inf)))
+            return NumberValue(None, raised)
         if op == "**" and kinds == {"int"} and b in (2, 3):
             square = make("mul", a, a)
             return tracer.number(square if b == 2 else make("mul", square, a))
         if op == "/" and kinds <= {"int", "float"}:
-            # The program declines at 0 in some iteration of a loop.
-            varies = kind_of(b) == "float" and tracer.varies(b)
-            if not varies and not holds(tracer, ScalarOp("ne", "bool", (b, 0.0 if kind_of(b) == "float" else 0))):
+            divides = ScalarOp("ne", "bool", (b, 0.0 if kind_of(b) == "float" else 0))
+            if kind_of(b) == "float" and tracer.varies(b):
+                tracer.require(divides)
+            elif not holds(tracer, divides):
                 raise Break("python-exception", "ZeroDivisionError")
             if "float" in kinds or all(_exact_as_float(tracer, operand) for operand in (a, b)):
                 return NumberValue(None, ScalarOp("truediv", "float", (a, b)))

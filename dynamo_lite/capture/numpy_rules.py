@@ -29,6 +29,7 @@ from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     CallValue,
+    ComplexValue,
     ConstantValue,
     IteratorValue,
     MethodValue,
@@ -71,6 +72,8 @@ def raw(machine: Machine, value: Value) -> Any:
             return value.expr
         case ConstantValue():
             return value.value
+        case ComplexValue():
+            return complex_node(machine, value)
         case SequenceValue():
             if value.filled is not None and (filled := filled_list(machine, value)) is not None:
                 return filled
@@ -82,6 +85,25 @@ def raw(machine: Machine, value: Value) -> Any:
             bounds = (machine.tracer.specialise(NumberValue(None, b)) for b in (value.start, value.stop, value.step))
             return range(*(bound.value for bound in bounds if isinstance(bound, ConstantValue)))
     raise Break("op-without-rule", f"{a_kind(value)} as an operand")
+
+
+def complex_node(machine: Machine, value: ComplexValue) -> Node:
+    """The complex128 of a complex number that only the run knows."""
+    parts = tuple(part for item in value.items if (part := as_scalar(item)) is not None)
+    if len(parts) < len(value.items):
+        raise Break("data-dependent-number", "a complex number that a loop has computed")
+    node = ops.call(machine.tracer.graph, "complex_number", parts, {}, machine.tracer.location())
+    assert isinstance(node, Node)
+    return node
+
+
+def require_double(*values: Value) -> None:
+    """Break where a complex number only the run knows stands beside an array that has NumPy compute otherwise than in
+    complex128: Python's own is weak."""
+    arrays = [value.node.array_type.dtype for value in values if isinstance(value, ArrayValue)]
+    is_beside = any(isinstance(value, ComplexValue) for value in values)
+    if is_beside and any(np.result_type(dtype, 1j) != np.complex128 for dtype in arrays):
+        raise Break("op-without-rule", "a complex number beside an array of another precision")
 
 
 def filled_list(machine: Machine, value: SequenceValue) -> Filled | None:
@@ -540,6 +562,9 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
         raise Break("python-exception", "TypeError: a NumPy scalar does not support item assignment")
     tracer = machine.tracer
     note_written(machine, array.node)
+    value = machine.realised(value)
+    if isinstance(value, ComplexValue) and array.node.array_type.dtype != np.complex128:
+        raise Break("op-without-rule", f"a store of a complex number into {array.node.array_type.dtype}")
     key, stored = raw(machine, _numbers_read(machine, index, array.node.array_type.ndim)), raw(machine, value)
     try:
         mask = masks.leading(key if isinstance(key, tuple) else (key,), array.node.array_type.ndim)
@@ -710,6 +735,7 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
     """A call of a NumPy callable; None when `target` is none."""
     op = ops.lookup(target)
     if op is not None:
+        require_double(*map(machine.realised, (*args, *kwargs.values())))
         result = bind(machine, op, args, kwargs)
         known.note(machine, target, args, kwargs, result)
         return result

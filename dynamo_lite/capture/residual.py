@@ -17,6 +17,7 @@ from typing import Any
 from dynamo_lite._C import let_in
 from dynamo_lite.capture.call_slots import as_loaded, is_lent_method, keyword_names
 from dynamo_lite.capture.cells import list_of
+from dynamo_lite.capture.complex_numbers import object_of
 from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, strictly
 from dynamo_lite.capture.numbered import has_ended
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
@@ -30,6 +31,7 @@ from dynamo_lite.capture.value import (
     CellItem,
     CellValue,
     CharacterValue,
+    ComplexValue,
     ComputedValue,
     ConstantValue,
     DictValue,
@@ -71,8 +73,9 @@ from dynamo_lite.pycode.code import NO_POSITION
 
 # Values that are one object however often they are used.
 _OBJECTS = (
-    *(CallValue, CharacterValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue),
-    *(FunctionValue, MethodValue, CellValue, RecordValue, InstanceValue, ComputedValue, SliceValue, RangeValue),
+    *(CallValue, CharacterValue, ComplexValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue),
+    *(IteratorValue, FunctionValue, MethodValue, CellValue, RecordValue, InstanceValue, ComputedValue, SliceValue),
+    RangeValue,
 )
 MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
@@ -220,6 +223,8 @@ class Residual:
                 self.call(value.cls, value.items)
             case EitherValue():
                 self.choice(value)
+            case ComplexValue():
+                self.load(object_of(value))
             case CharacterValue():
                 self.call(chr, [value.code])
             case ResultValue():
@@ -423,7 +428,7 @@ class Residual:
             case "closure":
                 self.load_cell(source)
                 self.emit("LOAD_ATTR", "cell_contents")
-            case "attr" | "base" | "cell_contents" | "method_function" | "method_self":
+            case "attr" | "base" | "cell_contents" | "complex_part" | "method_function" | "method_self":
                 assert source.base is not None
                 self.load_source(source.base)
                 self.emit("LOAD_ATTR", source.key or source.kind)

@@ -14,6 +14,7 @@ from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
     CellValue,
+    ComplexValue,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -37,11 +38,6 @@ from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.graph.types import ArrayType
 
 # -- values ----------------------------------------------------------------------------------------
-
-
-def is_tuple(value: Value) -> bool:
-    """A tuple made in this segment: its items may change separately, nobody knows it by identity."""
-    return isinstance(value, SequenceValue) and value.kind is tuple and value.source is None
 
 
 def types_agree(tracer: Tracer, before: ArrayType, after: ArrayType) -> bool:
@@ -196,6 +192,8 @@ def parts(value: Value) -> list[Value | None]:
             if isinstance(value, DictValue):
                 return list(value.known.values())
             return [*value.known, *value.late.values(), *value.ends.values()]
+        case ComplexValue():
+            return list(value.items)
         case ObjectValue() | InstanceValue() | NamespaceValue():
             return list(value.stored.values())
         case CellValue():
@@ -219,6 +217,6 @@ def parts(value: Value) -> list[Value | None]:
 
 __all__ = [
     "parts",
-    *("held_cells", "is_one_object", "is_tuple", "mutable_state", "reachable", "reached_by_name", "same"),
+    *("held_cells", "is_one_object", "mutable_state", "reachable", "reached_by_name", "same"),
     *("types_agree", "unchanged"),
 ]

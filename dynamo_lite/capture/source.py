@@ -34,7 +34,7 @@ class Source:
     and "closure_cell" are the cells themselves that "cell" and "closure" read, in guards alone); of a
     method "method_function" "__func__", "method_self" "__self__"; of an array "base" "base"; of a str or bytes
     "text" None, the array of its characters, and of a list or tuple "column" a path, the array of the numbers there
-    (csrc/columns.c), which exist in graphs alone.
+    (csrc/columns.c), which exist in graphs alone; of a complex number "complex_part" "real" or "imag".
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Source:
                 return str(self.key[1])
             case "cell" | "own_cell":
                 return f"<closure>[{self.key}]"
-            case "attr" | "base" | "method_function" | "method_self":
+            case "attr" | "base" | "complex_part" | "method_function" | "method_self":
                 return f"{self.base}.{self.key}"
             case "item" | "key":
                 return f"{self.base}[{self.key!r}]"

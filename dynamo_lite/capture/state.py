@@ -22,6 +22,7 @@ from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     CellValue,
+    ComplexValue,
     ConstantValue,
     DictValue,
     NamespaceValue,
@@ -370,6 +371,8 @@ class Tracer:
         self.forks: set[Any] | None = None  # branches on data outside of loops that break the graph; None: all do
         self.forked = 0  # how many such branches do not
         self.picked: dict[object, int] = {}  # by what an object is, its number
+        self.complexes: dict[Value, Value] = {}  # complex numbers, by the real part that makes them out
+        self.parted: dict[object, ComplexValue] = {}  # those from outside by their parts, by what object they are
         self.forking: Any = None  # the outermost one whose arms are being traced
         self.catches = True  # the segment's own frame may handle an exception that is certain to come
         self.caught = False  # it has done so

@@ -215,6 +215,15 @@ class ResultValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class ComplexValue(Value):
+    """A Python complex number that only the run knows: its real and imaginary part, floats. It is the object that its
+    real part is, which nothing else holds; ``known`` has the complex numbers by that (complexes.py)."""
+
+    items: list[Value] = field(default_factory=list)
+    known: dict[Value, Value] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
 class TakenValue(Value):
     """How many iterations a loop had done when the program left it (leaving.py)."""
 
@@ -620,7 +629,7 @@ def _droppable(value: Value) -> bool:
         case SequenceValue() | DictValue():
             items = value.known if isinstance(value, SequenceValue) else value.known.values()
             return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
-        case RecordValue():
+        case RecordValue() | ComplexValue():
             return all(map(_droppable, value.items))
         case DictViewValue():
             return _droppable(value.of)

@@ -17,6 +17,7 @@ from dynamo_lite._C import CompiledFunction, names_are_plain, text_array
 from dynamo_lite._C import column as make_column
 from dynamo_lite.budget import spend
 from dynamo_lite.capture import parts
+from dynamo_lite.capture.complex_numbers import from_outside
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.rests import Rest
 from dynamo_lite.capture.source import Source, global_
@@ -25,6 +26,7 @@ from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     CellValue,
+    ComplexValue,
     ConstantValue,
     DictValue,
     FunctionValue,
@@ -243,6 +245,22 @@ def _module_at(source: Source | None) -> Any:
 def _wrap_equal(tracer: Tracer, obj: Any, source: Source) -> Value:
     tracer.facts.state("equal", source, obj)
     return ConstantValue(source, obj)
+
+
+def _wrap_complex(tracer: Tracer, obj: complex, source: Source) -> Value:
+    """A complex number as the constant that it is; where earlier captures have met another one, by its parts."""
+    known = tracer.restraints.numbers
+    if known.setdefault(source, obj) != obj or obj != obj:
+        known[source] = MISSING
+    if known[source] is not MISSING:
+        return _wrap_equal(tracer, obj, source)
+    tracer.facts.state("type", source, complex)
+    parts: list[Value] = []
+    for name in ("real", "imag"):
+        number = _wrap_number(tracer, getattr(obj, name), Source("complex_part", source, name))
+        assert isinstance(number, NumberValue)
+        parts.append(NumberValue(None, number.expr, serial=-1))
+    return from_outside(tracer, ComplexValue(source, parts, tracer.complexes))
 
 
 def _wrap_text(tracer: Tracer, obj: str | bytes, source: Source) -> Value:
@@ -587,7 +605,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     type(np._NoValue): _wrap_identity,
     str: _wrap_text,
     bytes: _wrap_text,
-    complex: _wrap_equal,
+    complex: _wrap_complex,
     tuple: _wrap_sequence,
     list: _wrap_sequence,
     range: _wrap_range,

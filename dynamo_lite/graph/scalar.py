@@ -104,9 +104,9 @@ class ScalarOp(_Shared):
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
     and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float,
-    "sqrt" math.sqrt of a number that is not negative. FUNCTIONS are math's, of finite numbers but for "fabs". normal:
-    `simplify` would not change it. The text is kept, since sizes are put in order by it again and again, and so are the
-    names of the symbols in it.
+    "sqrt" math.sqrt of a number that is not negative. FUNCTIONS are math's and "cabs", of finite numbers but for
+    "fabs". normal: `simplify` would not change it. The text is kept, since sizes are put in order by it again and
+    again, and so are the names of the symbols in it.
     """
 
     __slots__ = ("_names", "_text", "kind", "normal", "op", "operands")
@@ -305,6 +305,9 @@ FUNCTIONS = {
     **dict.fromkeys(("atan2", "hypot", "fmod", "copysign"), 2),
 }
 
+FUNCTIONS_OF_MATH = tuple(FUNCTIONS)
+FUNCTIONS["cabs"] = 2  # abs() of a complex number, of its parts
+
 HYPOT = math.hypot  # which csrc/functions.c calls
 
 _EVALUATE = {
@@ -332,8 +335,9 @@ _EVALUATE = {
     "and": lambda a, b: a and b,
     "or": lambda a, b: a or b,
     "not": lambda a: not a,
-    **{name: _finite(getattr(math, name)) for name in FUNCTIONS},
+    **{name: _finite(getattr(math, name)) for name in FUNCTIONS_OF_MATH},
     "fabs": math.fabs,
+    "cabs": _finite(lambda re, im: abs(complex(re, im))),
 }
 
 COMPARISONS = frozenset({"lt", "le", "eq", "ne", "gt", "ge"})

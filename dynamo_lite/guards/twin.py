@@ -158,6 +158,7 @@ READS: Mapping[str, Callable[..., Any]] = {
     "method_function": lambda _, base: base.__func__ if type(base) is types.MethodType else MISSING,
     "base": lambda _, base: base.base if type(base) is np.ndarray and base.base is not None else MISSING,
     "text": lambda _, base: MISSING if (made := _C.text_array(base)) is None else made,
+    "complex_part": lambda _, base, place: (base.real, base.imag)[place] if type(base) is complex else MISSING,
     "column": lambda _, base, path: MISSING if (made := _C.column(base, path)) is None else made,
     "method_self": lambda _, base: base.__self__ if type(base) is types.MethodType else MISSING,
 }

@@ -144,6 +144,8 @@ class _Namer:
                 return f"{self.register(op[2])}.__func__"
             case "text":
                 return f"the text {self.register(op[2])}"
+            case "complex_part":
+                return f"{self.register(op[2])}.{'imag' if op[3] else 'real'}"
             case "column":
                 return f"the numbers of {self.register(op[2])}"
             case "method_self":

@@ -302,6 +302,18 @@ define(
     )
 )
 
+define(
+    OpDef(
+        "complex_number",
+        OpKind.CALL,
+        lambda args, params, ask: ArrayType(np.dtype(np.complex128), (), True),
+        lambda args, params: np.complex128(complex(*args)),
+        "The complex128 of a complex number of Python's, of its real and imaginary part.",
+        (Sample((2.5, -0.0), {}, ()),),
+        may_report=False,
+    )
+)
+
 
 # numbers out of NumPy scalars
 

@@ -392,6 +392,10 @@ class StepBuilder(ComplexBuilder):
         if isinstance(step.function, Evaluation) and step.function.op.name == "scalar_cast":
             frame.registers[step.dsts[0]] = self.fresh(self.cast_scalar(step, frame))
             return
+        if isinstance(step.function, Evaluation) and step.function.op.name == "complex_number":
+            parts = (self.as_float(self.number(arg, frame)) for arg in step.args)
+            frame.registers[step.dsts[0]] = self.fresh(self.complex_of(*parts))
+            return
         is_operator = not isinstance(step.function, Evaluation)
         if not is_operator or len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(step.args) > 2:
             raise NotCompiled(f"a call of {step.function}")

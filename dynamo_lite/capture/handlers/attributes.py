@@ -11,13 +11,14 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import generic_attributes, own_attribute
-from dynamo_lite.capture import instances, numpy_rules, places
+from dynamo_lite.capture import complex_operators, instances, numpy_rules, places
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    ComplexValue,
     ConstantValue,
     DictValue,
     InstanceValue,
@@ -98,8 +99,16 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return numpy_rules.array_attribute(machine, owner, name)
         case ConstantValue() if type(owner.value) in (int, float) and (type(owner.value).__name__, name) in _ITSELF:
             return owner
+        case ConstantValue() if type(owner.value) is complex and name == "conjugate":
+            return MethodValue(None, ConstantValue(None, None), owner, name)
         case ConstantValue():
             return _constant_attribute(machine, owner, name)
+        case ComplexValue() if (part := complex_operators.attribute(machine, owner, name)) is not None:
+            return part
+        case ComplexValue() if name == "conjugate":
+            return MethodValue(None, ConstantValue(None, None), owner, name)
+        case ComplexValue() if not hasattr(complex, name):
+            raise AttributeMissing(name)
         case ObjectValue():
             return _object_attribute(machine, owner, name)
         case InstanceValue():

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from dynamo_lite.capture import lists, numpy_rules
+from dynamo_lite.capture import complex_operators, lists, numpy_rules
 from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split
 from dynamo_lite.capture.folding import check_items, is_small, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     CharacterValue,
+    ComplexValue,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -109,6 +110,9 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return split(machine, lhs, lambda one: binary(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
         return split(machine, rhs, lambda one: binary(machine, op, lhs, one))
+    of_complex = complex_operators.binary(machine, op, lhs, rhs)
+    if of_complex is not None:
+        return of_complex
     if _is_object(lhs) or (_is_object(rhs) and not _is_array(lhs)):
         name = _SPECIAL[op]
         answer = _by_objects(machine, (f"__{name}__", f"__r{name}__"), lhs, rhs)
@@ -220,6 +224,8 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
         return split(machine, operand, lambda one: unary(machine, op, one))
     if isinstance(operand, ArrayValue):
         return numpy_rules.unary(machine, op, operand)
+    if isinstance(operand, ComplexValue):
+        return complex_operators.unary(machine, op, operand)
     if _is_object(operand):
         return machine.call_special(operand, _SPECIAL_UNARY[op], [])
     if as_scalar(operand) is not None:
@@ -242,8 +248,11 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return split(machine, rhs, lambda one: compare(machine, op, lhs, one))
     if isinstance(lhs, CharacterValue) or isinstance(rhs, CharacterValue):
         return compare_characters(machine, op, lhs, rhs)
+    of_complex = complex_operators.compare(machine, op, lhs, rhs)
+    if of_complex is not None:
+        return of_complex
     if _is_array(lhs) or _is_array(rhs):
-        return numpy_rules.compare(machine, op, lhs, rhs)
+        return numpy_rules.compare(machine, op, *(complex_operators.as_numpy(machine, one) for one in (lhs, rhs)))
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
         return number_compare(machine.tracer, op, lhs, rhs)
     if _are_numpy_numbers(lhs, rhs) and (as_scalar(lhs) is not None or as_scalar(rhs) is not None):

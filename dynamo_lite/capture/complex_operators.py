@@ -1,0 +1,444 @@
+"""Arithmetic of Python's complex numbers that only the run knows, on their parts (complex_numbers.py).
+
+Each form below is CPython's way, up to 3.13: a real operand is converted, quotients are Smith's, powers by small ints
+are products. `is_known` tries out that the interpreter at hand gives their bits; where it does not, the graph breaks.
+INVARIANT: where Python raises, or makes a NaN of its own, the program declines, and where two NaNs meet.
+"""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import itertools
+import math
+import operator
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.choices import either_way
+from dynamo_lite.capture.complex_numbers import made_of, parted
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import as_scalar, holds, not_too_long, number_compare
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    ComplexValue,
+    ConstantValue,
+    EitherValue,
+    NumberValue,
+    ResultValue,
+    Value,
+)
+from dynamo_lite.dataclass import dataclass
+from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.scalar import Scalar, is_larger, is_symbolic, kind_of, make
+
+Parts: TypeAlias = tuple[Scalar, Scalar]
+LARGEST = sys.float_info.max
+LARGEST_EXPONENT = 708.0  # just below log(LARGEST / 4), from which on cmath.exp goes another way
+LARGE = 200  # operations and operands of a part, from which on what is made of it has that as a number of its own
+MOST_FACTORS = 16  # of a power
+
+
+class Way(Protocol):
+    """How a form goes on by conditions."""
+
+    def choose(self, condition: Scalar, then: Callable[[], Parts], orelse: Callable[[], Parts]) -> Parts:
+        """What `then` makes where the condition holds, else what `orelse` makes."""
+
+    def require(self, condition: Scalar) -> None:
+        """Decline where it does not hold."""
+
+
+# -- forms -----------------------------------------------------------------------------------------
+
+
+def product(one: Parts, other: Parts) -> Parts:
+    (a, b), (c, d) = one, other
+    re = make("sub", make("mul", a, c), make("mul", b, d))
+    return re, make("add", make("mul", a, d), make("mul", b, c))
+
+
+def quotient(one: Parts, other: Parts, way: Way) -> Parts:
+    """By Smith's method. A divisor of 0, or with a NaN, declines."""
+    (a, b), (c, d) = one, other
+    way.require(make("or", make("ne", c, 0.0), make("ne", d, 0.0)))
+
+    def by_real() -> Parts:
+        ratio = make("truediv", d, c)
+        whole = make("add", c, make("mul", d, ratio))
+        re, im = make("add", a, make("mul", b, ratio)), make("sub", b, make("mul", a, ratio))
+        return make("truediv", re, whole), make("truediv", im, whole)
+
+    def by_imag() -> Parts:
+        ratio = make("truediv", c, d)
+        whole = make("add", make("mul", c, ratio), d)
+        re, im = make("add", make("mul", a, ratio), b), make("sub", make("mul", b, ratio), a)
+        return make("truediv", re, whole), make("truediv", im, whole)
+
+    way.require(make("eq", c, c))
+    if type(d) is float and d == 0.0:
+        return by_real()
+    way.require(make("eq", d, d))
+    return way.choose(make("ge", make("fabs", c), make("fabs", d)), by_real, by_imag)
+
+
+def power(base: Parts, exponent: int, way: Way) -> Parts:
+    """By an int; what is not finite declines."""
+    result: Parts = (1.0, 0.0)
+    factor, mask = base, 1
+    while mask <= abs(exponent):
+        if abs(exponent) & mask:
+            result = product(result, factor)
+        mask <<= 1
+        if mask <= abs(exponent):
+            factor = product(factor, factor)
+    if exponent <= 0:
+        result = quotient((1.0, 0.0), result, way)
+    _require_finite(way, *result)
+    return result
+
+
+def _require_finite(way: Way, *numbers: Scalar) -> None:
+    for number in numbers:
+        way.require(make("le", make("fabs", number), LARGEST))
+
+
+def size(number: Parts, way: Way) -> Scalar:
+    """abs(number); what is not finite declines."""
+    found = make("cabs", *number)
+    way.require(make("le", found, LARGEST))
+    return found
+
+
+def exponential(number: Parts, way: Way) -> Parts:
+    """cmath.exp(number); a large real part declines, and what is not finite."""
+    _require_finite(way, *number)
+    way.require(make("le", number[0], LARGEST_EXPONENT))
+    return turned(make("exp", number[0]), number[1], way)
+
+
+def turned(size: Scalar, angle: Scalar, way: Way) -> Parts:
+    """cmath.rect(size, angle); what is not finite declines."""
+    _require_finite(way, size, angle)
+    return make("mul", size, make("cos", angle)), make("mul", size, make("sin", angle))
+
+
+FORMS: dict[str, Callable[[Parts, Parts, Way], Parts]] = {
+    "+": lambda one, other, _: (make("add", one[0], other[0]), make("add", one[1], other[1])),
+    "-": lambda one, other, _: (make("sub", one[0], other[0]), make("sub", one[1], other[1])),
+    "*": lambda one, other, _: product(one, other),
+    "/": quotient,
+}
+
+_AWKWARD = (0.0, 0.1, -1 / 3, 7.3e180, -0.0, -3e-200, 1.0, math.inf, -2.718281828, -1e308, 1e-310, math.nan, -1.5)
+_NUMBERS = tuple(
+    complex(one, other)
+    for step in (1, 5)
+    for one, other in zip(_AWKWARD, _AWKWARD[step:] + _AWKWARD[:step], strict=True)
+)
+_FUNCTIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+
+
+class _Known:
+    """The way where all is known."""
+
+    def choose(self, condition: Scalar, then: Callable[[], Parts], orelse: Callable[[], Parts]) -> Parts:
+        return then() if condition else orelse()
+
+    def require(self, condition: Scalar) -> None:
+        if not condition:
+            raise ArithmeticError
+
+
+_known = _Known()
+
+
+@functools.cache
+def is_known() -> bool:
+    """Whether this interpreter's complex numbers have the bits of the forms."""
+    pairs = [*itertools.product(_NUMBERS, _NUMBERS[::4]), *((one, real) for one in _NUMBERS for real in (1.25, -0.0))]
+    return all(
+        _agree(functools.partial(function, a, b), functools.partial(FORMS[op], _as_parts(a), _as_parts(b), _known))
+        for op, function in _FUNCTIONS.items()
+        for one, other in pairs
+        for a, b in ((one, other), (other, one))
+    )
+
+
+@functools.cache
+def knows_powers() -> bool:
+    """Whether its powers do, too."""
+    return is_known() and all(
+        _agree(functools.partial(pow, one, exponent), functools.partial(power, _as_parts(one), exponent, _known))
+        for one, exponent in itertools.product(_NUMBERS, (-2, 0, 1, 2, 3, 7))
+    )
+
+
+@functools.cache
+def knows_exponentials() -> bool:
+    """Whether cmath's exp does, and its rect."""
+    steps = np.linspace(-40.0, 40.0, 150).tolist()
+    numbers = [*_NUMBERS, *(complex(one, other) for one, other in zip(steps, steps[::-1], strict=True))]
+    return is_known() and all(
+        _agree(functools.partial(cmath.exp, one), functools.partial(exponential, _as_parts(one), _known))
+        for one in numbers
+    )
+
+
+def _as_parts(number: Any) -> Parts:
+    return (number.real, number.imag) if type(number) is complex else (float(number), 0.0)
+
+
+def _agree(function: Callable[[], complex], form: Callable[[], Parts]) -> bool:
+    """Whether a form gives the bits that Python does, but for a NaN's, or declines."""
+    try:
+        found = form()
+    except ArithmeticError:
+        return True
+    try:
+        expected = function()
+    except (ArithmeticError, ValueError):
+        return any(is_symbolic(part) for part in found)  # it declines where it is evaluated
+    return all(_same(one, other) for one, other in zip(found, (expected.real, expected.imag), strict=True))
+
+
+def _same(found: Scalar, expected: float) -> bool:
+    if is_symbolic(found):
+        return True
+    assert isinstance(found, float)
+    return struct.pack("d", found) == struct.pack("d", expected) or (found != found and expected != expected)
+
+
+# -- operands --------------------------------------------------------------------------------------
+
+
+def is_complex(value: Value) -> bool:
+    """Whether it is a complex number of Python's."""
+    is_constant = isinstance(value, ConstantValue) and type(value.value) is complex
+    return is_constant or isinstance(value, ComplexValue)
+
+
+def _part(machine: Machine, value: Value) -> Scalar:
+    """A part of a complex number as a number."""
+    while isinstance(value, EitherValue):  # behind a loop: which object it is
+        value = value.second
+    if isinstance(value, ResultValue):
+        value = numpy_rules.read_result(machine, value)
+    number = as_scalar(value)
+    if number is None:
+        raise Break("data-dependent-number", "a complex number that a loop has computed")
+    return number
+
+
+def parts_of(machine: Machine, value: Value) -> Parts | None:
+    """The parts of a number, of Python's or a float64, in complex arithmetic; None for anything else."""
+    value = parted(machine.tracer, value)
+    if isinstance(value, ComplexValue):
+        re, im = (_bound(machine, _part(machine, item)) for item in value.items)
+        return re, im
+    if isinstance(value, ArrayValue) and value.node.array_type.dtype == np.float64 and value.node.array_type.scalar:
+        value = numpy_rules.read_number(machine, value, asked=True) or value
+    number = as_scalar(value)
+    if number is None:
+        return None
+    if not is_symbolic(number):
+        return float(number), 0.0  # type: ignore[arg-type]
+    if kind_of(number) == "bool":
+        return None
+    return number if kind_of(number) == "float" else make("mul", number, 1.0), 0.0
+
+
+def _bound(machine: Machine, number: Scalar) -> Scalar:
+    """A long number as one that the graph has computed, by a name."""
+    if not machine.tracer.regions or not is_larger(number, LARGE, LARGE):
+        return number
+    found = numpy_rules.call_numpy(machine, np.float64, [NumberValue(None, number)], {})
+    read = None if found is None else numpy_rules.read_number(machine, found, asked=True)
+    made = None if read is None else as_scalar(read)
+    return number if made is None else made
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """The way where the run may be the first to know."""
+
+    machine: Machine
+
+    def choose(self, condition: Scalar, then: Callable[[], Parts], orelse: Callable[[], Parts]) -> Parts:
+        tracer = self.machine.tracer
+        if not is_symbolic(condition):
+            return then() if condition else orelse()
+        if not tracer.is_open(condition):
+            try:
+                return then() if tracer.relate(condition) else orelse()
+            except Undecided:
+                pass
+        ways = (lambda: made_of(tracer, *then()), lambda: made_of(tracer, *orelse()))
+        found = parts_of(self.machine, either_way(self.machine, condition, *ways))
+        assert found is not None
+        return found
+
+    def require(self, condition: Scalar) -> None:
+        if not (holds(self.machine.tracer, condition) if is_symbolic(condition) else condition):
+            raise ArithmeticError("what raises, or is not finite")
+
+
+def _result(machine: Machine, form: Callable[[Way], Parts]) -> Value:
+    """The number that a form makes; what certainly raises breaks the graph."""
+    try:
+        parts = form(_Traced(machine))
+    except ArithmeticError as error:
+        raise Break("python-exception", f"{type(error).__name__}: {error}") from None
+    if any(part != part for part in parts if isinstance(part, float)):
+        raise Break("unsupported-operation", "a complex number with a known NaN")  # which of two it is may differ
+    for part in parts:
+        not_too_long(NumberValue(None, part))
+    return made_of(machine.tracer, *parts)
+
+
+def _require(known: bool, what: str) -> None:
+    if not known:
+        raise Break("unsupported-operation", f"{what} of complex numbers, which this Python computes in another way,")
+
+
+# -- operations ------------------------------------------------------------------------------------
+
+
+def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
+    """lhs op rhs where one is a complex number of Python's and the run knows one; None otherwise."""
+    if not (is_complex(lhs) or is_complex(rhs)):
+        return None
+    both = (lhs, rhs)
+    if any(isinstance(one, ArrayValue) for one in both):
+        # NB: np.float64 is a float: behind a complex number it is converted like one.
+        behind = is_complex(lhs) and isinstance(rhs, ArrayValue) and _is_float64(rhs)
+        if not behind or not (isinstance(lhs, ComplexValue) or machine.tracer.regions):
+            return _with_arrays(machine, op, lhs, rhs)
+    elif not any(isinstance(one, ComplexValue) or is_symbolic(as_scalar(one)) for one in both):
+        return None
+    if op == "**":
+        return _power(machine, lhs, rhs)
+    operands = [parts_of(machine, one) for one in both]
+    if op not in FORMS or operands[0] is None or operands[1] is None:
+        return None
+    _require(is_known(), op)
+    return _result(machine, functools.partial(FORMS[op], operands[0], operands[1]))
+
+
+def _is_float64(value: ArrayValue) -> bool:
+    type_ = value.node.array_type
+    return type_.scalar and type_.dtype == np.float64
+
+
+def _with_arrays(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
+    """An operator of NumPy's, which computes in complex128 all the same."""
+    if not (isinstance(lhs, ComplexValue) or isinstance(rhs, ComplexValue)):
+        return None
+    numpy_rules.require_double(lhs, rhs)
+    return numpy_rules.binary(machine, op, *(as_numpy(machine, one) for one in (lhs, rhs)))
+
+
+def as_numpy(machine: Machine, value: Value) -> Value:
+    """A complex number that only the run knows as a complex128; any other value as it is."""
+    if not isinstance(value, ComplexValue):
+        return value
+    return ArrayValue(None, numpy_rules.complex_node(machine, value))
+
+
+def _power(machine: Machine, base: Value, exponent: Value) -> Value | None:
+    number, parts = as_scalar(exponent), parts_of(machine, base)
+    if parts is None or type(number) not in (int, float) or number != math.floor(number) or abs(number) > MOST_FACTORS:  # type: ignore
+        return None
+    _require(knows_powers(), "**")
+    return _result(machine, functools.partial(power, parts, int(number)))  # type: ignore[arg-type]
+
+
+def unary(machine: Machine, op: str, value: ComplexValue) -> Value:
+    """-z, +z, abs(z)."""
+    if op == "+":
+        return value
+    parts = parts_of(machine, value)
+    assert parts is not None
+    if op == "abs":
+        try:
+            return machine.tracer.number(size(parts, _Traced(machine)))
+        except ArithmeticError as error:
+            raise Break("python-exception", f"{type(error).__name__}: {error}") from None
+    if op != "-":
+        raise Break("python-exception", f"TypeError: {op} of a complex number")
+    return _result(machine, lambda _: (make("neg", parts[0]), make("neg", parts[1])))
+
+
+def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
+    """lhs == rhs or lhs != rhs where one of them is a ComplexValue; None otherwise."""
+    if op not in ("==", "!=") or not (isinstance(lhs, ComplexValue) or isinstance(rhs, ComplexValue)):
+        return None
+    if isinstance(lhs, ArrayValue) or (isinstance(rhs, ArrayValue) and not _is_float64(rhs)):
+        return None
+    operands = [parts_of(machine, one) for one in (lhs, rhs)]
+    if operands[0] is None or operands[1] is None:
+        return None
+    join, found = "and" if op == "==" else "or", list[Scalar]()
+    for one, other in zip(*operands, strict=True):
+        numbers = (NumberValue(None, part) if is_symbolic(part) else ConstantValue(None, part) for part in (one, other))
+        truth = as_scalar(number_compare(machine.tracer, op, *numbers))
+        assert truth is not None
+        found.append(truth)
+    return machine.tracer.number(make(join, *found))
+
+
+def attribute(machine: Machine, owner: ComplexValue, name: str) -> Value | None:
+    """z.real and z.imag, which are new floats; None for another attribute."""
+    if name not in ("real", "imag"):
+        return None
+    parts = parts_of(machine, owner)
+    assert parts is not None
+    return machine.tracer.number(parts[name == "imag"])
+
+
+def conjugate(machine: Machine, value: Value) -> Value:
+    parts = parts_of(machine, value)
+    assert parts is not None
+    return _result(machine, lambda _: (parts[0], make("neg", parts[1])))
+
+
+def construct(machine: Machine, numbers: list[Value]) -> Value | None:
+    """complex(re, im), or complex(number), where the run knows one of them; None for other operands."""
+    if len(numbers) == 1 and isinstance(numbers[0], ComplexValue):
+        return numbers[0]
+    parts = [None if is_complex(one) else parts_of(machine, one) for one in numbers]
+    if None in parts or not any(is_symbolic(one[0]) for one in parts if one is not None):
+        return None
+    re, im = (one[0] for one in (*parts, (0.0, 0.0))[:2])  # type: ignore[index]
+    return _result(machine, lambda _: (re, im))
+
+
+def exp(machine: Machine, value: Value) -> Value | None:
+    """cmath.exp(value); None where the run knows no part of it."""
+    parts = parts_of(machine, value)
+    if parts is None or not any(map(is_symbolic, parts)):
+        return None
+    _require(knows_exponentials(), "exp")
+    return _result(machine, functools.partial(exponential, parts))
+
+
+def phase(machine: Machine, value: Value) -> Value | None:
+    parts = parts_of(machine, value)
+    if parts is None or not any(map(is_symbolic, parts)):
+        return None
+    return NumberValue(None, make("atan2", parts[1], parts[0]))
+
+
+def rect(machine: Machine, size: Value, angle: Value) -> Value | None:
+    """cmath.rect(size, angle)."""
+    one, other = (None if is_complex(value) else parts_of(machine, value) for value in (size, angle))
+    if one is None or other is None or not (is_symbolic(one[0]) or is_symbolic(other[0])):
+        return None
+    _require(knows_exponentials(), "rect")
+    return _result(machine, functools.partial(turned, one[0], other[0]))
