@@ -1,6 +1,6 @@
 /* Random generators that a program draws from: it draws from a twin, whose state becomes the user's when it succeeds.
  *
- * A NumPy bit generator keeps its whole state in its own object, behind what all of them have in common: one like it
+ * A NumPy bit generator, as Python's own random.Random, keeps its whole state in its own object, behind what all of them have in common: one like it
  * that gets these bytes yields the same stream. What a RandomState keeps besides, a normal number for the next draw,
  * lies behind the only pointer of the object into itself. ops/draws.py tries both out before it allows a type.
  * Nobody sees the twin, so that a program that declines has nothing to undo, whatever other threads have drawn meanwhile;
@@ -10,6 +10,7 @@
  */
 #include "program.h"
 
+#include "mersenne.h"
 #include "pyframe.h"
 #include "variates.h"
 
@@ -23,6 +24,7 @@ struct DlDraws {
     struct DlDraws *next;
     PyObject *bits, *generator, *legacy; /* owned: the twins, made when needed */
     bitgen_t *interface;                 /* of `bits` */
+    bitgen_t mersenne;                   /* that of one of Python's */
     size_t offset, size;                 /* where in the object the state lies */
     size_t own[MOST_OWN];                /* the words of it that are pointers into the object, which stay what they are */
     int n_own;
@@ -32,6 +34,7 @@ struct DlDraws {
 };
 
 static PyTypeObject *generator_type, *legacy_type; /* owned; NULL until a type is allowed */
+static PyTypeObject *python_type;                  /* owned: random.Random; NULL until it is allowed */
 static PyObject *allowed[MOST_TYPES];              /* owned: types of bit generators */
 static size_t kept_offset;                         /* in a RandomState; 0: none is allowed */
 static struct DlDraws *spare;                      /* twins that no run has */
@@ -119,7 +122,7 @@ free_twin(struct DlDraws *twin)
     PyMem_Free(twin);
 }
 
-/* Twins of a type of bit generators, or NULL with an error set. */
+/* Twins of a type of bit generators, or of random.Random, which is its own; or NULL with an error set. */
 static struct DlDraws *
 make_twin(PyTypeObject *type)
 {
@@ -129,7 +132,14 @@ make_twin(PyTypeObject *type)
         return NULL;
     }
     twin->bits = PyObject_CallFunction((PyObject *)type, "i", 0); /* NB: a seed, so that the system is not asked for one */
-    if (twin->bits == NULL || find_state(twin) < 0) {
+    if (twin->bits != NULL && type == python_type) {
+        twin->offset = DL_MERSENNE_AT;
+        twin->size = DL_MERSENNE_SIZE;
+        twin->generator = Py_NewRef(twin->bits);
+        twin->mersenne = dl_mersenne_interface(twin->bits);
+        twin->interface = &twin->mersenne;
+    }
+    else if (twin->bits == NULL || find_state(twin) < 0) {
         free_twin(twin);
         return NULL;
     }
@@ -165,10 +175,14 @@ put_back(struct DlDraws *twin)
     spare = twin;
 }
 
-/* Take the lock of the user's bit generator if it is free: 1, 0, or -1 with an error set. */
+/* Take the lock of the user's bit generator if it is free: 1, 0, or -1 with an error set. One of Python's has none, it
+   draws under the GIL. */
 static int
 try_lock(struct DlDraws *twin)
 {
+    if (twin->interface == &twin->mersenne) {
+        return 1;
+    }
     PyObject *lock = PyObject_GetAttrString(twin->user, "lock");
     PyObject *taken = lock ? PyObject_CallMethod(lock, "acquire", "O", Py_False) : NULL;
     twin->locked = taken ? PyObject_IsTrue(taken) : -1;
@@ -207,7 +221,7 @@ static PyObject *
 take(struct DlDraws **taken, PyObject *object, int threads, int any)
 {
     int is_legacy = Py_IS_TYPE(object, legacy_type);
-    PyObject *user = PyObject_GetAttrString(object, "_bit_generator");
+    PyObject *user = Py_IS_TYPE(object, python_type) ? Py_NewRef(object) : PyObject_GetAttrString(object, "_bit_generator");
     if (user == NULL) {
         return NULL;
     }
@@ -258,7 +272,8 @@ take(struct DlDraws **taken, PyObject *object, int threads, int any)
 int
 dl_draws_has(PyObject *object)
 {
-    return generator_type != NULL && (Py_IS_TYPE(object, generator_type) || Py_IS_TYPE(object, legacy_type));
+    return (generator_type != NULL && (Py_IS_TYPE(object, generator_type) || Py_IS_TYPE(object, legacy_type)))
+           || Py_IS_TYPE(object, python_type);
 }
 
 DlStatus
@@ -369,6 +384,15 @@ learn_draws(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* learn_python_draws(type): random.Random, or None where its state lies elsewhere. */
+static PyObject *
+learn_python_draws(PyObject *Py_UNUSED(module), PyObject *type)
+{
+    int fits = PyType_Check(type) && ((PyTypeObject *)type)->tp_basicsize >= DL_MERSENNE_AT + DL_MERSENNE_SIZE;
+    Py_XSETREF(python_type, fits ? (PyTypeObject *)Py_NewRef(type) : NULL);
+    return PyBool_FromLong(fits);
+}
+
 /* allow_draws(type): programs may draw from generators with such a bit generator. */
 static PyObject *
 allow_draws(PyObject *Py_UNUSED(module), PyObject *type)
@@ -419,8 +443,10 @@ draw_numbers(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "OiddO!:draw_numbers", &generator, &kind, &a, &b, &PyArray_Type, &out)) {
         return NULL;
     }
-    PyObject *bits = PyObject_GetAttrString(generator, "_bit_generator");
-    bitgen_t *interface = bits ? find_interface(bits) : NULL;
+    int is_python = Py_IS_TYPE(generator, python_type);
+    bitgen_t mersenne = dl_mersenne_interface(generator);
+    PyObject *bits = is_python ? NULL : PyObject_GetAttrString(generator, "_bit_generator");
+    bitgen_t *interface = is_python ? &mersenne : bits ? find_interface(bits) : NULL;
     int32_t failed = 1;
     if (interface != NULL) {
         char *kept = Py_IS_TYPE(generator, legacy_type) ? kept_of(generator) : NULL;
@@ -437,6 +463,8 @@ static PyMethodDef functions[] = {
     {"draw_numbers", draw_numbers, METH_VARARGS,
      "draw_numbers(generator, kind, a, b, out): fill an array as machine code would; whether it could."},
     {"learn_draws", learn_draws, METH_VARARGS, "learn_draws(Generator, legacy): the types that programs draw from."},
+    {"learn_python_draws", learn_python_draws, METH_O,
+     "learn_python_draws(type): random.Random, which programs draw from; or None. Whether they do."},
     {"allow_draws", allow_draws, METH_O, "allow_draws(type): a type of bit generators that programs draw from."},
     {"draw_twin", draw_twin, METH_VARARGS,
      "draw_twin(generator, function): function(its twin), whose state then is the generator's."},

@@ -199,7 +199,10 @@ method_passes(const DlGuardOp *op, PyObject *object)
     if (value == NULL) {
         return 0;
     }
-    int passes = value == op->object[1] || (PyMethod_Check(value) && PyMethod_GET_FUNCTION(value) == op->object[1]);
+    PyObject *method = op->object[1];
+    int passes = value == method || (PyMethod_Check(value) && PyMethod_GET_FUNCTION(value) == method)
+                 || (PyCFunction_Check(value) && PyCFunction_GET_SELF(value) == object && Py_IS_TYPE(method, &PyMethodDescr_Type)
+                     && ((PyCFunctionObject *)value)->m_ml == ((PyMethodDescrObject *)method)->d_method);
     Py_DECREF(value);
     return passes;
 }

@@ -9,6 +9,7 @@
 #include "program.h"
 
 #include "fpflags.h"
+#include "mersenne.h"
 #include "variates.h"
 
 #ifdef DL_HAS_NPYRANDOM
@@ -129,6 +130,9 @@ dl_variates_fill_integers(bitgen_t *bits, const char *kept, int64_t low, int64_t
 {
     if (low >= high) {
         return 1;
+    }
+    if (dl_mersenne_is(bits)) {
+        return low != 0 || dl_mersenne_fill_below(bits, high, (int64_t *)data, n);
     }
     uint64_t range = (uint64_t)high - (uint64_t)low - 1;
     random_bounded_uint64_fill(bits, (uint64_t)low, range, n, kept != NULL, (uint64_t *)data);

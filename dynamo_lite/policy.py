@@ -152,7 +152,9 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 
 
 # Whose functions and objects capture may know; the user's own may be inlined.
-KNOWN_MODULES = frozenset({"builtins", "numpy", "math", "operator", "itertools", "functools", "types", "dynamo_lite"})
+KNOWN_MODULES = frozenset(
+    {"builtins", "numpy", "math", "cmath", "random", "operator", "itertools", "functools", "types", "dynamo_lite"}
+)
 
 
 def is_looked_at(filename: str, module: str = "") -> bool:

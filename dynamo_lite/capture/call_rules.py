@@ -553,18 +553,6 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return python_result(float, as_constant(machine, value))
 
 
-@rule(complex)
-def _complex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """complex(real, imag) of numbers that the capture knows."""
-    numbers = [machine.realised(arg) for arg in positional(args, kwargs, 1, 2)]
-    made = complex_operators.construct(machine, numbers)
-    if made is not None:
-        return made
-    if any(as_scalar(number) is None and not isinstance(number, ConstantValue) for number in numbers):
-        raise Break("python-call", "complex")
-    return python_result(complex, *(as_constant(machine, number) for number in numbers))
-
-
 @rule(round)
 def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """round(x, n) of a NumPy scalar: its round(); without an n also the int of that, and of a float from arguments."""
@@ -741,7 +729,13 @@ def _breaks_with(reason: str, *callables: Any) -> None:
 
 _breaks_with("c-function", next, filter, sorted, id, hash, repr, str, format, vars, dir, open, input)
 _breaks_with("c-function", setattr, delattr)
-_breaks_with("frame-introspection", locals, globals, eval, exec, super, breakpoint, builtins.__import__, sys._getframe)
+_breaks_with("frame-introspection", locals, globals, eval, exec, breakpoint, builtins.__import__, sys._getframe)
+
+
+@rule(super)
+def _super(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """It looks at its caller's frame, which is real where that is a function of its own."""
+    raise Break("c-function" if len(machine.tracer.frames) > 1 else "frame-introspection", "super")
 
 
 def _search(wanted: bool) -> Rule:

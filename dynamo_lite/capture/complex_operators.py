@@ -320,7 +320,7 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
         behind = is_complex(lhs) and isinstance(rhs, ArrayValue) and _is_float64(rhs)
         if not behind or not (isinstance(lhs, ComplexValue) or machine.tracer.regions):
             return _with_arrays(machine, op, lhs, rhs)
-    elif not any(isinstance(one, ComplexValue) or is_symbolic(as_scalar(one)) for one in both):
+    elif not any(isinstance(one, ComplexValue) or _is_open(machine, as_scalar(one)) for one in both):
         return None
     if op == "**":
         return _power(machine, lhs, rhs)
@@ -329,6 +329,13 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
         return None
     _require(is_known(), op)
     return _result(machine, functools.partial(FORMS[op], operands[0], operands[1]))
+
+
+def _is_open(machine: Machine, number: Scalar | None) -> bool:
+    """Whether only the run knows a number. Outside of loops an int is fixed: a step of np.mgrid may be made of it."""
+    if number is None or not is_symbolic(number):
+        return False
+    return machine.tracer.in_loop or kind_of(number) == "float"
 
 
 def _is_float64(value: ArrayValue) -> bool:
@@ -412,6 +419,9 @@ def construct(machine: Machine, numbers: list[Value]) -> Value | None:
     """complex(re, im), or complex(number), where the run knows one of them; None for other operands."""
     if len(numbers) == 1 and isinstance(numbers[0], ComplexValue):
         return numbers[0]
+    given = [as_scalar(one) for one in numbers]
+    if not any(_is_open(machine, one) for one in given) and not any(isinstance(one, ArrayValue) for one in numbers):
+        return None
     parts = [None if is_complex(one) else parts_of(machine, one) for one in numbers]
     if None in parts or not any(is_symbolic(one[0]) for one in parts if one is not None):
         return None

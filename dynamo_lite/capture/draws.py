@@ -1,4 +1,5 @@
-"""Random draws: methods of a Generator or RandomState from outside, as ops of the graph (ops/draws.py).
+"""Random draws: methods of a Generator or RandomState from outside, as ops of the graph (ops/draws.py), and the two
+methods of Python's Random with which all others of it draw, Python functions that are inlined.
 
 Enters the generator, an object of which only the type is guarded, and the arguments of its method; leaves the draw's
 result. What ops/draws.py does not model is called as it is, between two graphs.
@@ -6,6 +7,7 @@ result. What ops/draws.py does not model is called as it is, between two graphs.
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -32,9 +34,12 @@ def draw(machine: Machine, owner: Value, function: Any, args: list[Value], kwarg
     method = ops.draws.find(function)
     if not isinstance(owner, ObjectValue) or method is None or type(owner.concrete) is not method.kind:
         raise Break("random", callable_name(function))
-    bits: type = type(getattr(owner.concrete, "_bit_generator"))  # noqa: B009  (NumPy's stubs do not have it)
-    if not ops.draws.is_allowed(bits):
-        raise Break("random", f"{callable_name(function)} of a {bits.__name__}")
+    if method.kind is random.Random and not ops.draws.is_python_allowed():
+        raise Break("random", callable_name(function))
+    if method.kind is not random.Random:
+        bits: type = type(getattr(owner.concrete, "_bit_generator"))  # noqa: B009  (NumPy's stubs do not have it)
+        if not ops.draws.is_allowed(bits):
+            raise Break("random", f"{callable_name(function)} of a {bits.__name__}")
     operands, params = _bound(machine, method, function, args, kwargs)
     bound = ops.Bound("draw", (_generator(machine, owner), *operands), params)
     result = numpy_rules.complete(machine, bound)

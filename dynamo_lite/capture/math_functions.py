@@ -1,4 +1,5 @@
-"""What a call of a function of math or cmath does: computed where its operands are known, else by the program."""
+"""What a call of complex(), or of a function of math or cmath, does: computed where its operands are known, else by the
+program."""
 
 from __future__ import annotations
 
@@ -170,3 +171,15 @@ def _make_of_complex(function: Any, form: Callable[..., Value | None]) -> Rule:
 rule(cmath.exp)(_make_of_complex(cmath.exp, complex_operators.exp))
 rule(cmath.phase)(_make_of_complex(cmath.phase, complex_operators.phase))
 rule(cmath.rect)(_make_of_complex(cmath.rect, complex_operators.rect))
+
+
+@rule(complex)
+def _complex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """complex(real, imag) of numbers that the capture knows."""
+    numbers = [machine.realised(arg) for arg in positional(args, kwargs, 1, 2)]
+    made = complex_operators.construct(machine, numbers)
+    if made is not None:
+        return made
+    if any(as_scalar(number) is None and not isinstance(number, ConstantValue) for number in numbers):
+        raise Break("python-call", "complex")
+    return python_result(complex, *(as_constant(machine, number) for number in numbers))

@@ -40,7 +40,7 @@ _BUILDS = frozenset(
     {"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "BINARY_SUBSCR"}
 )
 _ARRAY = object()  # an array, or a tuple with one: what is indexed by it is computed
-_KNOWN = policy.KNOWN_MODULES | {"cmath"}  # though it has no rules yet
+_KNOWN = policy.KNOWN_MODULES
 _OURS = object()  # what may be captured, or is not known
 _FOREIGN = object()  # what a foreign object has, or gives
 _NULL = object()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import random
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -20,7 +21,7 @@ from dynamo_lite.capture import parts
 from dynamo_lite.capture.complex_numbers import from_outside
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.rests import Rest
-from dynamo_lite.capture.source import Source, global_
+from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -407,6 +408,11 @@ def _wrap_builtin(tracer: Tracer, obj: Any, source: Source) -> Value:
     """A C function by identity; a bound method by its type alone: a guard would keep its object alive."""
     if isinstance(obj.__self__, types.ModuleType | type | np.ufunc | None):
         return _wrap_identity(tracer, obj, source)
+    inst = getattr(random, "_inst", None)  # what the functions of the module random draw from lives as long as that
+    if obj.__self__ is inst and obj.__name__ == "random" and type(inst) is random.Random:
+        tracer.facts.state("is", source, obj)
+        function = ConstantValue(constant(random.Random.random), random.Random.random)
+        return MethodValue(source, function, LazyValue(constant(inst), inst), "random")
     return _wrap_object(tracer, obj, source)
 
 

@@ -1,4 +1,5 @@
-"""Random draws: a call of the very method of NumPy's Generator or RandomState, in the program's order.
+"""Random draws: a call of the very method of NumPy's Generator or RandomState, or of Python's Random, in the program's
+order.
 
 ``draw`` takes the generator, which is an input of the graph, and what its method takes. It has an effect, so none is
 dropped, merged or moved past another one. A program draws from a twin of the user's generator, whose state becomes the
@@ -13,13 +14,14 @@ single one has.
 from __future__ import annotations
 
 import functools
+import random
 import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite._C import allow_draws, draw_twin, learn_draws
+from dynamo_lite._C import allow_draws, draw_twin, learn_draws, learn_python_draws
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import OpDef, OpError, OpKind, Relate, define
 from dynamo_lite.graph.types import GENERATOR, ArrayType
@@ -97,10 +99,20 @@ def kinds() -> tuple[type, ...]:
     return tuple(methods()) if "numpy.random" in sys.modules else ()
 
 
+# Of Python's own generator: what the other methods draw with. NB: a class of the user's may have others.
+BELOW = random.Random._randbelow_with_getrandbits  # type: ignore[attr-defined]
+_PYTHON = {
+    random.Random.random: Method(random.Random, "random", (), ()),
+    BELOW: Method(random.Random, "below", ("low",), ()),
+}
+
+
 def find(function: Any) -> Method | None:
-    """The row of an unbound method of Generator or RandomState."""
+    """The row of an unbound method of Generator, RandomState or Python's Random."""
     name = getattr(function, "__name__", None)
     if isinstance(name, str):
+        if function is random.Random.random or function is BELOW:
+            return _PYTHON[function]
         for kind in kinds():
             found = methods()[kind].get(name)
             if found is not None and vars(kind)[name] is function:
@@ -130,10 +142,24 @@ def is_allowed(bits: type) -> bool:
     return True
 
 
+@functools.cache
+def is_python_allowed() -> bool:
+    """Whether programs may draw from Python's own generators, which is tried out."""
+    if not learn_python_draws(random.Random):
+        return False
+    if random.Random._randbelow is BELOW and _has_twin(random.Random(5)):  # type: ignore[attr-defined]
+        allow_draws(random.Random)
+        return True
+    learn_python_draws(None)
+    return False
+
+
 def _has_twin(generator: Any) -> bool:
     """Whether a twin yields what the generator would, and leaves it where it would be."""
 
     def some(one: Any) -> list[Any]:
+        if isinstance(one, random.Random):
+            return [one.random(), one.getrandbits(70), *(BELOW(one, 1000) for _ in range(700))]
         small = one.integers(0, 9, dtype=np.int32) if hasattr(one, "integers") else one.randint(0, 9, dtype=np.int32)
         return [small, one.normal(), one.standard_normal(3).tolist(), one.random(), one.normal()]
 
@@ -155,6 +181,8 @@ def _plain(state: Any) -> Any:
 
 
 def _raw_state(generator: Any) -> Any:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
     if isinstance(generator, np.random.RandomState):
         legacy: Any = generator.get_state(legacy=False)
         return legacy
@@ -166,7 +194,9 @@ def _state(generator: Any) -> Any:
 
 
 def _restore(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.RandomState):
+    if isinstance(generator, random.Random):
+        generator.setstate(state)
+    elif isinstance(generator, np.random.RandomState):
         generator.set_state(state)
     else:
         generator.bit_generator.state = state
@@ -186,6 +216,8 @@ def learnt(function: Any, constants: tuple[tuple[str, Any], ...]) -> tuple[DType
     """The dtype of the arrays that a method yields, and the type of a single value."""
     method = find(function)
     assert method is not None
+    if method.kind is random.Random:
+        return (np.dtype(float), float) if method.name == "random" else (np.dtype(int), int)
     generator = method.kind(np.random.PCG64(0))
     samples = {"low": 0, "high": 1} if "low" in method.operands else _DISTRIBUTIONS.get(method.name, {"a": 1, "x": 1})
     keywords = {name: samples[name] for name in method.operands} | dict(constants)

@@ -7,6 +7,7 @@ each is tried out, once in a process, against the method that it stands for.
 from __future__ import annotations
 
 import functools
+import random
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ KINDS: dict[str, tuple[int, tuple[tuple[str, float | None], ...]]] = {
     "poisson": (abi.DRAW_POISSON, (("lam", 1.0),)),
     **dict.fromkeys(("integers", "randint"), (abi.DRAW_INTEGERS, (("low", None), ("high", None)))),
     "choice": (abi.DRAW_INTEGERS, (("a", None),)),  # of an array: the position
+    "below": (abi.DRAW_INTEGERS, (("low", None),)),
 }
 _TRIED: dict[int, tuple[tuple[float, ...], ...]] = {  # parameters
     abi.DRAW_UNIFORM: ((0.0, 1.0), (-3.7, 11.3), (1e-300, 2e-300), (2.5, 2.5)),
@@ -47,6 +49,8 @@ def kind_of(function: Any) -> int | None:
     if method is None or method.name not in KINDS:
         return None
     kind, parameters = KINDS[method.name]
+    if method.kind is random.Random:
+        return kind if _is_pythons(function, kind) else None
     generator = method.kind(np.random.MT19937(3))
     for given in _CHOSEN if method.name == "choice" else _TRIED.get(kind, ((),)):
         keywords: dict[str, Any] = {name: value for (name, _), value in zip(parameters, given, strict=True)}
@@ -63,6 +67,21 @@ def kind_of(function: Any) -> int | None:
         if out.tobytes() != wanted.tobytes() + more.tobytes() or draws._state(generator) != after:
             return None
     return kind
+
+
+def _is_pythons(function: Any, kind: int) -> bool:
+    """Whether machine code draws what a method of Python's Random does."""
+    generator = random.Random(3)
+    for limit in (0,) if kind == abi.DRAW_RANDOM else (1, 2, 6, 1000, (1 << 32) - 1):
+        before = generator.getstate()
+        wanted = np.array([function(generator, *[limit][: bool(limit)]) for _ in range(_SINGLE + _MANY)])
+        after = generator.getstate()
+        generator.setstate(before)
+        out = np.empty(len(wanted), wanted.dtype)
+        is_drawn = _draw_all(generator, kind, 0, limit, out)
+        if not is_drawn or out.tobytes() != wanted.tobytes() or generator.getstate() != after:
+            return False
+    return True
 
 
 def _draw_all(generator: Any, kind: int, a: float, b: float, out: np.ndarray[Any, Any]) -> bool:

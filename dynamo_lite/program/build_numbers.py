@@ -286,10 +286,7 @@ class NumberBuilder:
             which = self.constant(np.dtype(np.int32), abi.SCALAR_OPS.index(name))
             return Number("float", self.computed("python_function", (which, a, b), FLOAT64, abi.RETURNED_NUMBER))
         if name in _RANGES:
-            result = self.op(NAMES[name], a, b)
-            if name != "sub":  # C compilers may swap the operands
-                self.aside(self.is_nan(result), lambda: self.decline_if(self.nans_differ(a, b), abi.RETURNED_NAN))
-            return Number("float", result)
+            return Number("float", self.op(NAMES[name], a, b))
         if name == "pow":
             return Number("float", self.computed("python_power", (a, b), FLOAT64, abi.RETURNED_NUMBER))
         if name not in ("truediv", "mod", "floordiv"):

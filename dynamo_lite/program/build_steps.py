@@ -142,6 +142,7 @@ class StepBuilder(ComplexBuilder):
         self.first: list[Node] = []  # what stands before all else: the cells of constants
         self.cells: dict[Value, Memref] = {}
         self.n_loops = 0
+        self.is_part = False  # a number under way is part of another one
 
     def fresh(self, value: Value) -> NumpyScalar:
         """A NumPy scalar that has just been computed or read."""
@@ -566,7 +567,7 @@ class StepBuilder(ComplexBuilder):
         if isinstance(value, ScalarOp):
             key = repr(value)
             if key not in frame.cache:
-                frame.cache[key] = self.scalar_op(value, frame)
+                frame.cache[key] = self.scalar_op(value, frame) if self.is_part else self.whole_number(value, frame)
             return frame.cache[key]
         if type(value) is bool:
             return Number("bool", self.constant(np.dtype(np.bool_), value))
@@ -575,6 +576,17 @@ class StepBuilder(ComplexBuilder):
         if type(value) is float:
             return Number("float", self.constant(FLOAT64, value))
         raise NotCompiled(f"the number {value!r}")
+
+    def whole_number(self, value: ScalarOp, frame: Frame) -> Number:
+        """A number that is no part of another one; declines where two NaNs with other bits have met in it: C compilers
+        may swap the operands of a sum or product."""
+        before, self.is_part = len(self.nodes), True
+        try:
+            result = self.scalar_op(value, frame)
+        finally:
+            self.is_part = False
+        self.test_nans([node for node in self.nodes[before:] if isinstance(node, Element)])
+        return result
 
     def scalar_op(self, value: ScalarOp, frame: Frame) -> Number:
         operands = [self.number(operand, frame) for operand in value.operands]

@@ -8,6 +8,7 @@ evaluated as evaluate.py says. Where two NaNs meet in a kernel it goes on: which
 from __future__ import annotations
 
 import ctypes
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
@@ -18,6 +19,7 @@ from dynamo_lite import _C
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph import scalar
+from dynamo_lite.ops.draws import BELOW
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
 from dynamo_lite.program.ir import (
@@ -377,10 +379,15 @@ DRAWN: dict[int, Callable[..., Any]] = {
 
 
 def _draw(generator: Any, kind: Any, a: Any, b: Any, out: Array, n: Any) -> None:
-    _at(out, (n,), (out.itemsize,))[...] = DRAWN[int(kind)](generator, a, b, int(n))
+    is_python = isinstance(generator, random.Random)
+    drawn = [generator.random() for _ in range(int(n))] if is_python else DRAWN[int(kind)](generator, a, b, int(n))
+    _at(out, (n,), (out.itemsize,))[...] = drawn
 
 
 def _draw_integers(generator: Any, low: Any, high: Any, out: Array, n: Any) -> None:
+    if isinstance(generator, random.Random):
+        _at(out, (n,), (out.itemsize,))[...] = [BELOW(generator, int(high)) for _ in range(int(n))]
+        return
     draw = generator.randint if isinstance(generator, np.random.RandomState) else generator.integers
     _at(out, (n,), (out.itemsize,))[...] = draw(low, high, int(n))
 

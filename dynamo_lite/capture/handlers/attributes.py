@@ -300,6 +300,8 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
         machine.tracer.facts.state("method", source, name, found.__func__)
         function = ConstantValue(constant(found.__func__), found.__func__)
         return MethodValue(None, function, ConstantValue(constant(cls), cls), name)
+    if ops.draws.find(found) is not None:
+        machine.tracer.facts.state("method", source, name, found)
     if kind in (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType):
         return MethodValue(None, ConstantValue(constant(found), found), owner, name)
     if hasattr(kind, "__get__"):

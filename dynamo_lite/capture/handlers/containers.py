@@ -7,12 +7,12 @@ from typing import Any
 
 from dynamo_lite import ops
 from dynamo_lite.capture import cells, columns, lists, numpy_rules, places, rows
-from dynamo_lite.capture.choices import split
+from dynamo_lite.capture.choices import choose, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
-from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.numbers import as_scalar, holds
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
@@ -42,7 +42,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.words import source_text
 from dynamo_lite.capture.wrap import is_changed_unread, present, realise
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
 from dynamo_lite.pycode import Instr
 
 
@@ -235,6 +235,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
     match container:
         case ArrayValue():
             return numpy_rules.get_item(machine, container, _as_index(machine, index))
+        case _ if isinstance(index, EitherValue):
+            return split(machine, index, lambda one: get_item(machine, container, one))
         case NumberedValue() | NestedValue() if (found := columns.item(machine, container, index)) is not None:
             return found
         case NumberedValue() if not isinstance(index, SliceValue):
@@ -245,7 +247,12 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
         case SequenceValue():
             if container.cells is not None and not isinstance(index, SliceValue):
                 return cells.get(machine, container, index)
+            if machine.tracer.in_loop and not isinstance(index, SliceValue):
+                index = numpy_rules.read_int(machine, index)
             if machine.tracer.in_loop and isinstance(index, NumberValue) and machine.tracer.varies(index.expr):
+                one = None if container.is_grown else _one_of(machine, container.known, index.expr)
+                if one is not None:
+                    return one
                 columns.open_columns(machine.tracer, container)
                 cells.want(machine.tracer, container)
             key = constant_index(machine, index)
@@ -288,10 +295,44 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return machine.call_special(container, "__getitem__", [index])
         case TextValue() if (item := item_of(machine, container, index)) is not None:
             return item
+        case ConstantValue() if isinstance(container.value, tuple) and _is_open(machine, index):
+            among: list[Value] = [ConstantValue(None, item) for item in container.value]
+            whole = numpy_rules.read_int(machine, index)
+            assert isinstance(whole, NumberValue)
+            one = _one_of(machine, among, whole.expr)
+            if one is not None:
+                return one
+            raise Break("data-dependent-number", "an index of a tuple")
         case ConstantValue() if isinstance(container.value, str | bytes | tuple):
             found = python_result(operator.getitem, container.value, constant_index(machine, index))
             return constant_value(found.value) if type(found) is ConstantValue else found
     raise Break("unsupported-operation", f"indexing {a_kind(container)}")
+
+
+_FEW = 8  # numbers of a list made here among which a loop chooses by an index that only the run knows
+
+
+def _is_open(machine: Machine, index: Value) -> bool:
+    """Whether a loop gives an index that only the run knows."""
+    whole = numpy_rules.read_int(machine, index) if machine.tracer.in_loop else index
+    return isinstance(whole, NumberValue) and machine.tracer.in_loop and machine.tracer.varies(whole.expr)
+
+
+def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
+    """The item with that number, of a few numbers of one kind; None for other items. An index that is none of theirs
+    declines, a negative one, too."""
+    numbers = [as_scalar(item) for item in items]
+    kinds = {None if number is None else kind_of(number) for number in numbers}
+    if not 0 < len(items) <= _FEW or len(kinds) != 1 or not kinds <= {"int", "float"}:
+        return None
+    tracer = machine.tracer
+    bounds = make("ge", index, 0), make("lt", index, len(items))
+    if not all(holds(tracer, bound) for bound in bounds if is_symbolic(bound)):
+        return None
+    found = items[-1]
+    for place in reversed(range(len(items) - 1)):
+        found = choose(machine, make("eq", index, place), items[place], found)
+    return found
 
 
 def _looked_up(machine: Machine, container: DictValue, index: Value) -> Value | None:

@@ -43,6 +43,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
     a_kind,
+    is_single,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
@@ -370,6 +371,8 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
         a, b = lhs.value, rhs.value
         if isinstance(a, _SINGLETONS) or isinstance(b, _SINGLETONS) or callable(a) or callable(b):
             return a is b
+        if is_single(a) and is_single(b):
+            return bool(a == b)
         raise Break("unsupported-operation", "identity of constants")
     if isinstance(lhs, ArrayValue) and isinstance(rhs, ArrayValue):
         if numpy_rules.carried(machine, lhs) or numpy_rules.carried(machine, rhs):
