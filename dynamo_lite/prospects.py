@@ -74,14 +74,17 @@ def _breaks(code: Code, index: int, names: Mapping[str, Any], deep: int) -> bool
     return _is_opaque(value)
 
 
+_DRAWN = frozenset({"random", "uniform", "randint", "randrange", "choice", "shuffle", "normalvariate", "expovariate"})
+
+
 def _is_opaque(value: Any) -> bool:
-    """Whether it is a function that capture has no way into: one in C of a module without rules, or a method of a
-    generator of random numbers."""
+    """Whether it is a function that capture has no way into: one in C of a module without rules, or a method of one of
+    Python's generators with which programs do not draw."""
     if isinstance(value, types.MethodType | types.BuiltinFunctionType):
         owner = value.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             random = sys.modules.get("random")
-            return random is not None and type(owner) is random.Random
+            return random is not None and type(owner) is random.Random and value.__name__ not in _DRAWN
     if type(value) is not types.BuiltinFunctionType:
         return False
     module = value.__module__
