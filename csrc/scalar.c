@@ -545,7 +545,7 @@ dl_scalar_power(double a, double b, double *out)
         return 1;
     }
     *out = pow(a, b);
-    return !isnormal(*out);
+    return !isnormal(*out) && !(a == 0.0 && b > 0.0);
 }
 
 /* Whether two NaNs meet that are told apart. NB: C compilers may swap the operands of a sum or product, as the one of this
