@@ -311,10 +311,18 @@ def raised_half_way(c, n):  # type: ignore[no-untyped-def]
     return z, seen
 
 
+def parts_of_a_constant(c, n):  # type: ignore[no-untyped-def]
+    s = t = 0.0
+    for _ in range(n):
+        t = s
+        s = (2j + 0).real
+    return s, t, s is t, c
+
+
 HOSTILE = [
     *(divides, divides_in_vain, squares, squares_in_vain, sizes_in_vain, exponentials, inverse_powers),
     *(zeros_and_signs, as_it_was, two_names, exchanged, begun_inside, kept_in_a_list, left_early, of_an_array),
-    *(of_narrow_arrays, ended_by_nothing, raised_half_way),
+    *(of_narrow_arrays, ended_by_nothing, raised_half_way, parts_of_a_constant),
 ]
 GIVEN = [
     *(0.3 + 0.5j, 2 + 0j, -1.5 - 0.25j, 0j, complex(-0.0, -0.0), 1e150 + 1e10j, complex(math.inf, 1), 3, 0.5),

@@ -33,6 +33,7 @@ from dynamo_lite.capture.value import (
     SliceValue,
     Value,
     a_kind,
+    computed_number,
 )
 from dynamo_lite.capture.wrap import (
     IMMUTABLE_TYPE,
@@ -99,6 +100,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return numpy_rules.array_attribute(machine, owner, name)
         case ConstantValue() if type(owner.value) in (int, float) and (type(owner.value).__name__, name) in _ITSELF:
             return owner
+        case ConstantValue() if type(owner.value) is complex and name in ("real", "imag"):
+            return computed_number(getattr(owner.value, name))  # another object each time
         case ConstantValue() if type(owner.value) is complex and name == "conjugate":
             return MethodValue(None, ConstantValue(None, None), owner, name)
         case ConstantValue():
