@@ -357,13 +357,3 @@ def squares_of_complex_scalars(z: Array) -> Any:
         found.append(np.square(z[i] + 1.0))
         z[i] = np.square(z[i]) * 1j
     return found, z, np.square(z.sum()), np.square(z)
-
-
-@found((np.zeros(4), np.arange(4.0)), (np.zeros(5), np.arange(5.0)), (np.zeros(4), np.arange(4.0)))
-def size_with_two_names_in_a_loop(x: Array, y: Array) -> Any:
-    """Half of the elements and two more are as many as there were, for this call."""
-    t = x
-    for _ in x:
-        np.copyto(x, y)
-        t = np.pad(y[::2], 1, "reflect")
-    return t
