@@ -18,7 +18,7 @@ from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.state import Drawn
 from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, ObjectValue, Value, callable_name
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import is_symbolic, kind_of
+from dynamo_lite.graph.scalar import is_symbolic, kind_of, make
 from dynamo_lite.graph.types import GENERATOR
 from dynamo_lite.ops.conversion import convert, is_sequence
 
@@ -112,6 +112,10 @@ def _bound(
             constants.append((parameter, _constant(machine, parameter, value, name)))
     if method.name in ("choice", "permutation"):
         _check_source(operands[0], constants, name)
+    if method.name == "permutation" and isinstance(operands[0], Node):
+        # NB: of an array without elements NumPy yields that very array, since it shares no memory with itself.
+        if not machine.tracer.relate(make("ge", operands[0].array_type.shape[0], 1)):
+            raise Break("random", f"{name} of an empty array")
     try:
         is_number = ops.draws.is_number(function, tuple(constants), tuple(operands))
     except ops.OpError as error:
