@@ -112,10 +112,10 @@ def _bound(
             constants.append((parameter, _constant(machine, parameter, value, name)))
     if method.name in ("choice", "permutation"):
         _check_source(operands[0], constants, name)
-    if method.name == "permutation" and isinstance(operands[0], Node):
-        # NB: of an array without elements NumPy yields that very array, since it shares no memory with itself.
-        if not machine.tracer.relate(make("ge", operands[0].array_type.shape[0], 1)):
-            raise Break("random", f"{name} of an empty array")
+    source = operands[0] if method.name == "permutation" else None
+    if isinstance(source, Node) and not machine.tracer.relate(make("ge", source.array_type.shape[0], 1)):
+        # NB: NumPy yields the array itself, since one without elements shares no memory with itself.
+        raise Break("random", f"{name} of an empty array")
     try:
         is_number = ops.draws.is_number(function, tuple(constants), tuple(operands))
     except ops.OpError as error:

@@ -2,8 +2,8 @@
 
 Enters: what the frame's locals hold, which of them the code still reads, and what plain code gets to see there. Leaves
 those that are handed on. What nobody reads any more may go early, if nobody notices: a value of the graph, which plain
-code has never seen. Of an array that it sees it may take the address (``w.ctypes.data``) or a weak reference, neither of
-which keeps it alive; the local that holds it does, until the function ends.
+code has never seen. Of an array that it sees it may take the address (``w.ctypes.data``) or a weak reference; neither
+keeps the array alive, and the local that holds it does until the function ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs that a compiler which checks itself once gave up: every graph verified, every guard held against its call."""
+"""Programs that a compiler which checks itself gave up: graphs are verified, guards held against their call."""
 
 from __future__ import annotations
 
