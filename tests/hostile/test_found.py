@@ -357,3 +357,49 @@ def squares_of_complex_scalars(z: Array) -> Any:
         found.append(np.square(z[i] + 1.0))
         z[i] = np.square(z[i]) * 1j
     return found, z, np.square(z.sum()), np.square(z)
+
+
+@found((np.int64(-128), 100, 5), (np.int64(-20), 0, 2), (9, 0, 3))
+def while_of_two_conditions_before_a_try(p: Any, q: int, n: int) -> Any:
+    """CPython puts a NOP in front of `try`, at which the ways around the inner loop meet."""
+    i = 0
+    while i < n:
+        w = 0
+        while p < 5 and w < 9:
+            p += 1
+            w += 1
+        try:
+            q = q + 1
+        except ZeroDivisionError:
+            pass
+        i += 1
+    return p, q, i
+
+
+@found((np.arange(6.0), 100), (np.arange(3.0), 5), (np.array([7.0, 1.0]), 0))
+def while_in_an_if_before_a_try(x: Array, q: int) -> Any:
+    for i in range(len(x)):
+        if x[i] < 5:
+            while x[i] < 7:
+                x[i] += 1
+        try:
+            q = q + 1
+        except ZeroDivisionError:
+            pass
+    return x, q
+
+
+@found((np.arange(6.0), 100), (np.arange(3.0), 5), (np.array([7.0, 1.0]), 0))
+def loops_before_a_pass(x: Array, q: float) -> Any:
+    for i in range(len(x)):
+        if x[i] > 1:
+            for j in range(i):
+                if x[j] > 2:
+                    break
+                q += x[j]
+        pass
+        while q > 3 and x[i] > 0:
+            q *= 0.5
+        with np.errstate(all="ignore"):
+            q = q + 1
+    return x, q
