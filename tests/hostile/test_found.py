@@ -403,3 +403,11 @@ def loops_before_a_pass(x: Array, q: float) -> Any:
         with np.errstate(all="ignore"):
             q = q + 1
     return x, q
+
+
+@found((np.array([1.5, 2.5]), np.int8), (np.array([300.0, 2.0]), np.int8), (np.array([np.nan, 2.0]), np.int64))
+def sequence_given_to_a_type(x: Array, kind: Any) -> Any:
+    """It is converted item by item: what does not fit raises."""
+    if kind is np.int8:
+        return np.int8((x[0] * 1.0, x[1])), np.int8([3, 4])
+    return np.int64(np.divmod(x[0], 2))
