@@ -10,7 +10,7 @@ import pytest
 from dynamo_lite.capture.loop_guesses import _made_of
 from dynamo_lite.graph.scalar import Scalar, Symbol, make
 
-A, B, C, N = (Symbol(name, "int") for name in ("a", "b", "c", "n"))
+A, B, C, N = (Symbol(name, "int", -1) for name in ("a", "b", "c", "n"))
 
 
 @pytest.mark.parametrize(
