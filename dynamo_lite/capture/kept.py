@@ -40,14 +40,14 @@ def kept_locals(
     rest = {name: value for name, value in locals_.items() if name not in kept}
     if not rest:
         return kept
-    memory = _memory([*shown, *kept.values()])
-    seen = {name: value for name, value in rest.items() if not memory.isdisjoint(_memory([value]))}
+    objects = _objects([*shown, *kept.values()])
+    seen = {name: value for name, value in rest.items() if not objects.isdisjoint(_objects([value]))}
     return {name: value for name, value in locals_.items() if name in kept or name in seen}
 
 
-def _memory(values: Iterable[Value | None]) -> set[Node]:
-    """The nodes whose memory the arrays among `values`, or in what they hold, show."""
-    found: set[Node] = set()
+def _objects(values: Iterable[Value | None]) -> set[Value | Node]:
+    """The containers among `values` and in what they hold, and the nodes whose memory the arrays there show."""
+    found: set[Value | Node] = set()
     met: set[Value] = set()
     work = list(values)
     while work:
@@ -59,6 +59,8 @@ def _memory(values: Iterable[Value | None]) -> set[Node]:
         match value:
             case ArrayValue() if not value.node.array_type.scalar:
                 found |= origins(value.node)
+            case SequenceValue() | DictValue() | DictViewValue():
+                found.add(value)  # NB: what a loop has put into it is no part of it
             case CallValue():
                 work += value.args
             case EitherValue():

@@ -25,6 +25,11 @@ def at(address: int, count: int) -> list[float]:
     return (ctypes.c_double * count).from_address(address)[:]
 
 
+def address_of(x: Array) -> int:
+    """What a foreign function is given."""
+    return int(x.ctypes.data)
+
+
 def is_dead(reference: Any) -> bool:
     return reference() is None
 
@@ -58,6 +63,16 @@ def address_of_an_item(x: Array, n: int) -> Any:
     y = x + 5.0
     z = x + 6.0
     return at(address, len(x)), y, z
+
+
+def addresses_of_what_a_loop_has_made(x: Array, n: int) -> Any:
+    made = []
+    for i in range(n):
+        made.append(x * i)
+    addresses = list(map(address_of, made))
+    y = x + 5.0
+    z = [x * 6.0, x * 7.0]
+    return [at(address, len(x)) for address in addresses], y, z
 
 
 def address_before_a_loop(x: Array, n: int) -> Any:
@@ -108,7 +123,7 @@ def new_name(x: Array, n: int) -> Any:
 
 FUNCTIONS = [
     *(address_of_a_local, copied_by_addresses, address_of_a_view, address_of_an_item, address_before_a_loop),
-    *(weak_references, counts, new_name),
+    *(addresses_of_what_a_loop_has_made, weak_references, counts, new_name),
 ]
 
 
