@@ -368,7 +368,7 @@ def while_of_two_conditions_before_a_try(p: Any, q: int, n: int) -> Any:
         while p < 5 and w < 9:
             p += 1
             w += 1
-        try:
+        try:  # noqa: SIM105
             q = q + 1
         except ZeroDivisionError:
             pass
@@ -382,7 +382,7 @@ def while_in_an_if_before_a_try(x: Array, q: int) -> Any:
         if x[i] < 5:
             while x[i] < 7:
                 x[i] += 1
-        try:
+        try:  # noqa: SIM105
             q = q + 1
         except ZeroDivisionError:
             pass
