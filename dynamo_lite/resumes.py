@@ -152,10 +152,11 @@ class Resumes:
         code = decoded(function.__code__)
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if reads_frame(code) else liveness(code)[header]
-        # NB: in the order of graph breaks, and with no more than they hand on: so there is one resume function.
+        # NB: in the order of graph breaks, and with no more than they hand on: so there is one resume function. Arrays
+        # are handed on, though nobody reads them: plain code may have taken their address.
         for name, value, is_sole in sorted(zip(names, values, sole, strict=True)):
             if name not in cells:
-                if name in live or not _dies_unnoticed(value):
+                if name in live or type(value) not in _NUMBERS:
                     bound[name] = value
             elif not is_sole:
                 held[name] = value
@@ -271,13 +272,3 @@ def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType)
     """What an entry asks, which does not keep its Compilation alive: see there."""
     found = resumes()
     return None if found is None else found.with_back_edges(function)
-
-
-def _dies_unnoticed(value: object) -> bool:
-    """Whether nobody can tell when the frame lets go of it."""
-    if type(value) is not np.ndarray:
-        return type(value) in _NUMBERS
-    base = value.base
-    if base is not None and (type(base) is not np.ndarray or base.base is not None):
-        return False
-    return not any(one.dtype.hasobject or weakref.getweakrefcount(one) for one in (value, base) if one is not None)

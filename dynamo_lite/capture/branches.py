@@ -309,6 +309,9 @@ class Walk:
         frame.line, self.way = line, way
         self.places = places.union(*(end.places for end in ends))
 
+        if join is not None and any(end.goes_on is not None for end in ends):
+            self.refuse("loop-exit", "a way that does not come to where both meet")
+
         def refuse(reason: str, detail: str) -> NoReturn:
             """What the ways leave does not fit together: leave the loop for the one that does something."""
             acts = [end.acts(before[0], before[2]) for end in ends]

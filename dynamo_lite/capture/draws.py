@@ -18,7 +18,7 @@ from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.state import Drawn
 from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, ObjectValue, Value, callable_name
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import is_symbolic, kind_of
+from dynamo_lite.graph.scalar import is_symbolic, kind_of, make
 from dynamo_lite.graph.types import GENERATOR
 from dynamo_lite.ops.conversion import convert, is_sequence
 
@@ -112,6 +112,10 @@ def _bound(
             constants.append((parameter, _constant(machine, parameter, value, name)))
     if method.name in ("choice", "permutation"):
         _check_source(operands[0], constants, name)
+    source = operands[0] if method.name == "permutation" else None
+    if isinstance(source, Node) and not machine.tracer.relate(make("ge", source.array_type.shape[0], 1)):
+        # NB: NumPy yields the array itself, since one without elements shares no memory with itself.
+        raise Break("random", f"{name} of an empty array")
     try:
         is_number = ops.draws.is_number(function, tuple(constants), tuple(operands))
     except ops.OpError as error:

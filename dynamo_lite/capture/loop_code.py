@@ -112,7 +112,7 @@ def whole_loop(
     code: Code, loop: frozenset[int], exit_index: int | None, apart: frozenset[int] = frozenset()
 ) -> tuple[frozenset[int], int | None]:
     """`loop` with what runs on the way out of it, and where it goes on behind it: where the way on which its test ends
-    it meets most others, or most of all meet.
+    it meets most others, or most of all meet. NB: that may be a NOP, at which the ways of an `if` around it meet.
 
     exit_index: where that is, of a `for`. apart: ways out that are none of it.
     """
@@ -128,7 +128,6 @@ def whole_loop(
                 best, exit_index = meets, candidate
     if exit_index is None:
         return loop, None
-    exit_index = followed(code, exit_index)
     found = set(loop)
     work = [way for way in ways if way not in apart and not same_code(code, way, exit_index)]
     while work:

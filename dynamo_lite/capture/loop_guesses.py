@@ -108,11 +108,21 @@ def changing_parts(tracer: Tracer, number: Symbol | None, before: Value | None, 
 
 
 def _made_of(tracer: Tracer, end: Scalar, number: Symbol, begin: Scalar) -> bool:
-    """Whether a number is what it was, or what it was before the loop, on all ways."""
-    if end == number or (type(end) is type(begin) and repr(end) == repr(begin)):
-        return True
-    others = tracer.alternatives.get(end.name, ()) if isinstance(end, Symbol) else ()
-    return bool(others) and all(_made_of(tracer, one, number, begin) for one in others)
+    """Whether a number is what it was, or what it was before the loop, on all ways. NB: what an inner loop carries may
+    be one of its own alternatives."""
+    met: set[str] = set()
+    work = [end]
+    while work:
+        one = work.pop()
+        if one == number or (type(one) is type(begin) and repr(one) == repr(begin)):
+            continue
+        others = tracer.alternatives.get(one.name) if isinstance(one, Symbol) else None
+        if not isinstance(one, Symbol) or not others:
+            return False
+        if one.name not in met:
+            met.add(one.name)
+            work += others
+    return True
 
 
 def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: list[int]) -> None:

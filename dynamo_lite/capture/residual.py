@@ -19,6 +19,7 @@ from dynamo_lite.capture.call_slots import as_loaded, is_lent_method, keyword_na
 from dynamo_lite.capture.cells import list_of
 from dynamo_lite.capture.complex_numbers import object_of
 from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, strictly
+from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.numbered import has_ended
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.rests import Rest, goes_by_number, rest_of, rest_value
@@ -62,7 +63,6 @@ from dynamo_lite.capture.value import (
     choice_of,
     computed_number,
     is_gone,
-    kept_locals,
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
@@ -613,7 +613,8 @@ class Residual:
         NB: nobody else can hold the iterator of what is handed over as its rest: another one may take its place."""
         self.position = self.code.instrs[index].position
         stack = as_loaded(stack)
-        kept = kept_locals(locals_, live)
+        stored = [part for owner, _, value in self.stores or () for part in (owner, value)]
+        kept = kept_locals(locals_, live, [*stack, *stored, *self.cells.values()])
         names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
         self._cell_names = {name: self._to_temporary(cell) for name, cell in self.cells.items()}
         stores = self._load_stores()

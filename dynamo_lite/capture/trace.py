@@ -20,6 +20,7 @@ from dynamo_lite import _C, budget, ops
 from dynamo_lite.capture import handlers, item_rules, math_functions, numpy_functions, opaque, sums
 from dynamo_lite.capture.cells import alone
 from dynamo_lite.capture.forks import refuse_fork
+from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.loop_plans import begins_plainly, count_first_rounds
@@ -41,7 +42,7 @@ from dynamo_lite.capture.state import (
     Tracer,
 )
 from dynamo_lite.capture.targets import Target
-from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value, kept_locals
+from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
 from dynamo_lite.capture.wrap import number_sources, read_cell, realise
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import dataclass
@@ -384,7 +385,8 @@ def _alone(residual: Residual, stack: list[Value], variables: dict[str, Value], 
     """The items of lists that residual code loads without the lists."""
     stored = [part for owner, _, value in residual.stores or () for part in (owner, value)]
     cells = residual.cells.values()
-    return alone([*stack, *stored, *cells, *kept_locals(variables, live).values()])
+    shown = [*stack, *stored, *cells]
+    return alone([*shown, *kept_locals(variables, live, shown).values()])
 
 
 def _is_taken_up(stop: Stop, frame: Frame, instr: Instr) -> bool:
@@ -408,7 +410,7 @@ def _joins(tracer: Tracer, may_join: bool, frame: Frame) -> bool:
     known = tracer.restraints.joins.get(place)
     if known is None or tracer.depth or code.cellvars or begins_at(code, index) or handlers_at(code, index) is not None:
         return False
-    bound = kept_locals(frame.locals, liveness(code)[index]).keys()
+    bound = kept_locals(frame.locals, liveness(code)[index], frame.stack).keys()
     return any(one.is_reached(len(frame.stack), bound, liveness(code)[index]) for one in known)
 
 

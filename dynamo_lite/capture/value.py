@@ -616,27 +616,6 @@ def kind_name(value: Value) -> str:
     return type(value).__name__.removesuffix("Value").lower() or "object"
 
 
-def kept_locals(locals_: dict[str, Value], live: frozenset[str]) -> dict[str, Value]:
-    """The locals that stay bound where a segment ends: those that the code still reads, and what may not die early."""
-    return {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
-
-
-def _droppable(value: Value) -> bool:
-    """True for a value of the graph, or a container made here of such: nobody notices when it goes early."""
-    if value.source is not None:
-        return False
-    match value:
-        case SequenceValue() | DictValue():
-            items = value.known if isinstance(value, SequenceValue) else value.known.values()
-            return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
-        case RecordValue() | ComplexValue():
-            return all(map(_droppable, value.items))
-        case DictViewValue():
-            return _droppable(value.of)
-        case _:
-            return isinstance(value, ArrayValue | CallValue | NumberValue | SliceValue)
-
-
 def object_key(value: Value) -> object:
     """What tells the object of a number from before a loop or a choice from others."""
     if value.source is not None:

@@ -97,11 +97,16 @@ class Facts:
         atom = self.equalities.unite(one, other)
         if atom is None:
             return
+        bounds = self._bounds((((atom,), 1),))
         self._undecided.clear()
         names = symbols_of(atom)
         if isinstance(atom, Symbol) and atom.axis is not None:  # its name obeys what every size obeys
             self._note(make("ge", self.equalities.canonical(atom), 0))
             self._note(make("ne", self.equalities.canonical(atom), 1))
+        elif isinstance(atom, ScalarOp):  # and so does what a term's operands tell of it
+            for relation, end in zip(("ge", "le"), bounds, strict=True):
+                if math.isfinite(end):
+                    self._note(make(relation, self.equalities.canonical(atom), int(end)))
         for known in list(self.learned):
             if names & symbols_of(known):
                 self._note(self.equalities.canonical(known))

@@ -490,13 +490,23 @@ def _mod(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
 
 
 def _extreme(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
-    """min or max: decided when the operands differ by a constant, else opaque with sorted operands."""
-    difference = _sub(value, left, right)
-    if set(difference) <= {()}:
-        left_is_less = difference.get((), 0) <= 0
-        return left if left_is_less == (value.op == "min") else right
+    """min or max: decided where one operand is never the greater one, else opaque with sorted operands."""
+    least, most = _ends(_sub(value, left, right))
+    if most <= 0 or least >= 0:
+        return left if (most <= 0) == (value.op == "min") else right
     operands = sorted((from_polynomial(left), from_polynomial(right)), key=str)
     return {(ScalarOp(value.op, "int", tuple(operands), True),): 1}
+
+
+def _ends(polynomial: Polynomial) -> tuple[float, float]:
+    """Between which numbers an int lies, as far as constants and symbols, which are numbers of 64 bits, tell."""
+    least = most = polynomial.get((), 0)
+    for monomial, coefficient in polynomial.items():
+        if monomial and not (len(monomial) == 1 and isinstance(monomial[0], Symbol)):
+            return -math.inf, math.inf
+        ends = [coefficient * -(1 << 63), coefficient * ((1 << 63) - 1)] if monomial else [0]
+        least, most = least + min(ends), most + max(ends)
+    return least, most
 
 
 def _constant(number: int) -> Polynomial:

@@ -20,9 +20,11 @@ from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import demand
 from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.conversion import is_sequence
 from dynamo_lite.ops.elementwise import (
     TAKES_ELLIPSIS,
     UFUNCS,
+    bind_array_of,
     dtype_class,
     infer_ufunc,
     loop_dtypes,
@@ -35,6 +37,7 @@ from dynamo_lite.ops.parameters import (
     DType,
     Flag,
     Int,
+    Nested,
     OpenFloat,
     OperandArg,
     Out,
@@ -515,7 +518,9 @@ define(
 def _spell_type(type_: type[np.generic]) -> None:
     dtype = np.dtype(type_)
 
-    def bind(ask: Relate, value: OperandArg, /) -> Bound:
+    def bind(ask: Relate, value: Nested, /) -> Bound:
+        if is_sequence(value):  # NB: converted item by item, which raises where a cast of an array would wrap
+            return bind_array_of(value, dtype)
         if not isinstance(value, Node) or not value.array_type.shape:
             return Bound("scalar_cast", (value,), {"type": type_})
         if value.array_type.dtype == dtype:

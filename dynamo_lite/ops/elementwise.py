@@ -478,7 +478,7 @@ def _array_from(object: Any, dtype: DType | None, copy: bool | None, order: str,
     if is_sequence(object) or is_scalar(object):
         if order != "K" or ndmin != 0:
             raise OpError("np.array of a sequence with order= or ndmin= has no rule")
-        return _bind_array_of(object, dtype)
+        return bind_array_of(object, dtype)
     type_ = type_of(object)
     if not 0 <= ndmin <= type_.ndim:
         raise OpError("ndmin= that adds axes has no rule")
@@ -516,7 +516,8 @@ _bind_as("asarray", np.asarray)
 _bind_as("asanyarray", np.asanyarray)
 
 
-def _bind_array_of(value: Any, dtype: DType | None) -> Bound:
+def bind_array_of(value: Any, dtype: DType | None) -> Bound:
+    """np.array of a sequence or number."""
     made = convert(value, dtype)
     return Bound(made.op, made.args, made.params)
 

@@ -261,6 +261,18 @@ def test_what_is_known_of_a_number_is_known_of_its_equals() -> None:
     assert facts.decide(make("ge", S0, 4)) is True
 
 
+def test_what_bounds_a_term_bounds_its_name() -> None:
+    """(s0 + 1) // 2 is called s0 - 2: it is 2 or more, of s0 that would say 1 or more."""
+    facts = Facts()
+    facts.learn(make("ge", S0, 3), True)
+    half = make("floordiv", make("add", S0, 1), 2)
+    assert facts.decide(make("ne", half, 1))
+    facts.learn(make("eq", S0, make("add", half, 2)), True)
+    name = facts.equalities.canonical(half)
+    assert name == make("sub", S0, 2)
+    assert facts.decide(make("ne", name, 1))
+
+
 def test_floats_and_bools_that_compare_equal_are_not_one() -> None:
     other, flag = Symbol("g", "float", 3), Symbol("b", "bool", 4)
     facts = Facts()

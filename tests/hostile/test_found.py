@@ -357,3 +357,57 @@ def squares_of_complex_scalars(z: Array) -> Any:
         found.append(np.square(z[i] + 1.0))
         z[i] = np.square(z[i]) * 1j
     return found, z, np.square(z.sum()), np.square(z)
+
+
+@found((np.int64(-128), 100, 5), (np.int64(-20), 0, 2), (9, 0, 3))
+def while_of_two_conditions_before_a_try(p: Any, q: int, n: int) -> Any:
+    """CPython puts a NOP in front of `try`, at which the ways around the inner loop meet."""
+    i = 0
+    while i < n:
+        w = 0
+        while p < 5 and w < 9:
+            p += 1
+            w += 1
+        try:  # noqa: SIM105
+            q = q + 1
+        except ZeroDivisionError:
+            pass
+        i += 1
+    return p, q, i
+
+
+@found((np.arange(6.0), 100), (np.arange(3.0), 5), (np.array([7.0, 1.0]), 0))
+def while_in_an_if_before_a_try(x: Array, q: int) -> Any:
+    for i in range(len(x)):
+        if x[i] < 5:
+            while x[i] < 7:
+                x[i] += 1
+        try:  # noqa: SIM105
+            q = q + 1
+        except ZeroDivisionError:
+            pass
+    return x, q
+
+
+@found((np.arange(6.0), 100), (np.arange(3.0), 5), (np.array([7.0, 1.0]), 0))
+def loops_before_a_pass(x: Array, q: float) -> Any:
+    for i in range(len(x)):
+        if x[i] > 1:
+            for j in range(i):
+                if x[j] > 2:
+                    break
+                q += x[j]
+        pass
+        while q > 3 and x[i] > 0:
+            q *= 0.5
+        with np.errstate(all="ignore"):
+            q = q + 1
+    return x, q
+
+
+@found((np.array([1.5, 2.5]), np.int8), (np.array([300.0, 2.0]), np.int8), (np.array([np.nan, 2.0]), np.int64))
+def sequence_given_to_a_type(x: Array, kind: Any) -> Any:
+    """It is converted item by item: what does not fit raises."""
+    if kind is np.int8:
+        return np.int8((x[0] * 1.0, x[1])), np.int8([3, 4])
+    return np.int64(np.divmod(x[0], 2))

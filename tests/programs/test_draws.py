@@ -16,6 +16,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C, ops
 from tests.conftest import budget
+from tests.oracle import require_equal
 from tests.programs import random_draws
 from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in
 
@@ -167,6 +168,18 @@ def test_forms_of_calls(call: str) -> None:
     space: dict[str, Any] = {"np": np}
     exec(f"def f(x, g):\n    y = x * 2 + g.random()\n    a = g.{call}\n    return a, y, x + 1, g.random()\n", space)
     require_same(space["f"], lambda: (np.arange(1.0, 5.0), np.random.default_rng(3)))
+
+
+@pytest.mark.parametrize("kind", [np.random.Generator, np.random.RandomState])
+def test_the_permutation_of_an_empty_array_is_that_array(kind: Any, compiler: Any) -> None:
+    def f(x: Any, g: Any) -> Any:
+        out = [g.permutation(x)]
+        for _ in range(3):
+            out.append(g.permutation(x[:2]))
+        return out, x, g.random()
+
+    makes = [lambda n=n: (np.arange(float(n)), kind(np.random.PCG64(1))) for n in (4, 0, 1, 0)]
+    require_equal(f, makes[0], variants=makes[1:], compile=compiler, compile_options={"options": {"cost_model": False}})
 
 
 class Walker:
