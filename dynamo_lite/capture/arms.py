@@ -6,7 +6,7 @@ Enters a jump, or the two traced arms. Leaves whether they may be one node. The 
 from __future__ import annotations
 
 from dynamo_lite.capture.loop_code import joins
-from dynamo_lite.capture.state import Region, Tracer
+from dynamo_lite.capture.state import NUMPY, Region, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
@@ -21,6 +21,7 @@ _STAYS_OUT = frozenset(
 )
 
 BY_TRUTH = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
+_LOADS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _LONGEST_RAISE = 60  # instructions
 _ENDS = frozenset({"JUMP", "RETURN_VALUE", "YIELD_VALUE", "RERAISE"})
 
@@ -59,7 +60,7 @@ def _arm(code: Code, begin: int, join: int | None) -> set[int] | None:
 
 
 def raising_way(code: Code, place: int) -> bool | None:
-    """The truth for which a jump leads to instructions that only raise; None where neither does, or both."""
+    """The truth for which a jump leads to instructions that only raise, or warn; None where neither does, or both."""
     jump = code.instrs[place]
     if jump.op not in BY_TRUTH or jump.target is None:
         return None
@@ -68,12 +69,17 @@ def raising_way(code: Code, place: int) -> bool | None:
 
 
 def _only_raises(code: Code, index: int) -> bool:
-    """Whether what begins there ends with a `raise` that nothing here handles, whatever happens on the way."""
+    """Whether what begins there ends with a `raise` that nothing here handles, whatever happens on the way.
+
+    In NumPy's own functions also whether it comes to a `warn`: of slices without a number, say. The program declines
+    there, and plain Python warns, as often as it is told to. A user's function may warn at the end of long work.
+    """
+    is_numpy = code.filename.startswith(NUMPY)
     for _ in range(_LONGEST_RAISE):
         instr = code.instrs[index]
         if handlers_at(code, index) is not None:
             return False
-        if instr.op == "RAISE_VARARGS":
+        if instr.op == "RAISE_VARARGS" or (is_numpy and instr.op in _LOADS and instr.arg == "warn"):
             return True
         if instr.op == "JUMP" and instr.target is not None and instr.target > index:
             index = instr.target

@@ -20,10 +20,10 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import cells, complex_operators, consumers, draws, lists, numpy_rules, scopes
+from dynamo_lite.capture import cells, complex_operators, consumers, draws, lists, numpy_rules, scopes, text_methods
 from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, split
 from dynamo_lite.capture.consuming import as_loop
-from dynamo_lite.capture.folding import python_result
+from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
@@ -39,7 +39,7 @@ from dynamo_lite.capture.numbers import (
     number_unary,
     rounded_to_int,
 )
-from dynamo_lite.capture.searches import index_of
+from dynamo_lite.capture.searches import index_of, place_of
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
@@ -125,12 +125,16 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         )
     if isinstance(target, types.MethodDescriptorType) and args:
         owner = machine.realised(args[0])
+        if not kwargs and text_methods.knows(target, owner):
+            return text_methods.call(machine, target, owner, args[1:])
         if isinstance(owner, ArrayValue) and class_lookup(python_type(machine, owner), target.__name__) is target:
             return numpy_rules.call_method(machine, owner, target.__name__, args[1:], kwargs)
         if isinstance(owner, ConstantValue) and type(owner.value) is np.ufunc and target.__objclass__ is np.ufunc:
             bound = ConstantValue(None, getattr(owner.value, target.__name__))
             return call_known(machine, bound, args[1:], kwargs)
         raise Break("random" if _is_random(target) else "c-function", target.__qualname__)
+    if not kwargs and text_methods.knows(target):
+        return text_methods.call(machine, target, None, args)
     either = _first_either(machine, args) if ops.lookup(target) is not None else None
     if either is not None:
         place, value = either
@@ -232,6 +236,17 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             index = as_constant(machine, args[0]) if args else -1
             if isinstance(index, int) and -len(owner.items) <= index < len(owner.items):
                 return owner.items.pop(index)
+        if owner.kind is list and owner.source is None and name == "insert" and len(args) == 2 and owner.cells is None:
+            index = as_constant(machine, args[0])
+            if isinstance(index, int):
+                check_items(len(owner.items) + 1)
+                owner.items.insert(index, args[1])
+                return ConstantValue(None, None)
+        if owner.kind is list and owner.source is None and name == "remove" and len(args) == 1 and owner.items:
+            place = place_of(machine, owner.items, args[0])
+            if place is not None:
+                del owner.items[place]
+                return ConstantValue(None, None)
         if owner.kind is list and owner.source is None and name == "reverse" and not args:
             owner.items.reverse()
             return ConstantValue(None, None)

@@ -6,12 +6,13 @@ Enters a call's values; leaves those of its results. What NumPy computes with ar
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import masks, numpy_rules
-from dynamo_lite.capture.call_rules import Args, Kwargs, only, rule
+from dynamo_lite.capture.call_rules import Args, Kwargs, call, only, rule
 from dynamo_lite.capture.choices import as_number_here, data_condition
 from dynamo_lite.capture.handlers.containers import get_item, set_item
 from dynamo_lite.capture.machine import Machine, as_constant
@@ -127,15 +128,8 @@ def _digitize(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         raise Break("op-without-rule", "np.digitize with bins that are no array of numbers")
     if types[0] is None or types[0].dtype.kind not in "iuf":
         raise Break("op-without-rule", "np.digitize of what is no array of real numbers")
-    none, one = ConstantValue(None, None), ConstantValue(None, 1)
-    later = get_item(machine, bins, SliceValue(None, one, none, none))
-    earlier = get_item(machine, bins, SliceValue(None, none, ConstantValue(None, -1), none))
-    grows = numpy_rules.call_numpy(machine, np.all, [numpy_rules.compare(machine, ">=", later, earlier)], {})
-    assert grows is not None
-    condition = data_condition(machine, grows)
-    if condition is None:
-        raise Break("op-without-rule", "np.digitize in this form")
-    machine.tracer.require(as_number_here(machine, condition))
+    later, earlier = (_part(machine, bins, *part) for part in ((1, None), (None, -1)))
+    _require_all(machine, numpy_rules.compare(machine, ">=", later, earlier))
     side = ConstantValue(None, "left" if right else "right")
     result = numpy_rules.call_numpy(machine, np.searchsorted, [bins, x], {"side": side})
     assert result is not None
@@ -280,3 +274,100 @@ def _select(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def _is_number(value: Value) -> bool:
     return isinstance(value, ConstantValue) and type(value.value) in (int, float, complex)
+
+
+@rule(np.histogram)
+def _histogram(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The counts, for edges that are given with these as they are; density: divided by widths and their sum."""
+    names = ("a", "bins", "range", "density", "weights")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    if len(args) > len(names) or given.keys() - set(names) or "a" not in given:
+        raise Break("python-exception", "TypeError: np.histogram")
+    density = as_constant(machine, given.pop("density", ConstantValue(None, None)))
+    if density not in (None, True, False):
+        raise Break("op-without-rule", "np.histogram with such a density")
+    bins = machine.realised(given.get("bins", ConstantValue(None, 10)))
+    if isinstance(bins, SequenceValue) or (isinstance(bins, ArrayValue) and not bins.node.array_type.scalar):
+        del given["bins"]
+        edges: Value = numpy_rules.call_numpy(machine, np.asarray, [bins], {}) or bins
+        counts = _counts_between(machine, machine.realised(given.pop("a")), edges, given)
+    else:
+        made = numpy_rules.call_numpy(machine, np.histogram, [given.pop("a")], given)
+        assert made is not None
+        counts, edges = (get_item(machine, made, ConstantValue(None, place)) for place in (0, 1))
+    if density:
+        widths = call(machine, ConstantValue(None, np.diff), [edges], {})
+        assert isinstance(widths, ArrayValue) and isinstance(counts, ArrayValue)
+        wide = numpy_rules.call_method(machine, widths, "astype", [ConstantValue(None, np.dtype(float))], {})
+        total = numpy_rules.call_method(machine, counts, "sum", [], {})
+        counts = numpy_rules.binary(machine, "/", numpy_rules.binary(machine, "/", counts, wide), total)
+    return SequenceValue(None, tuple, [counts, edges])
+
+
+def _counts_between(machine: Machine, a: Value, edges: Value, others: Kwargs) -> Value:
+    """How many elements lie between edges that grow: NumPy sorts the elements, too. For others the program declines."""
+    types = [one.node.array_type if isinstance(one, ArrayValue) else None for one in (a, edges)]
+    if any(not isinstance(one, ConstantValue) or one.value is not None for one in others.values()):
+        raise Break("op-without-rule", "np.histogram between edges, with weights or a range")
+    if any(type_ is None or type_.dtype.kind not in "iuf" or type_.scalar for type_ in types):
+        raise Break("op-without-rule", "np.histogram of what is no array of real numbers")
+    if types[1].ndim != 1 or not machine.tracer.relate(make("ge", types[1].shape[0], 2)):  # type: ignore[union-attr]
+        raise Break("op-without-rule", "np.histogram without bins")
+    begins, ends = (_part(machine, edges, *part) for part in ((None, -1), (1, None)))
+    _require_all(machine, numpy_rules.compare(machine, "<=", begins, ends))
+    ordered = numpy_rules.call_numpy(machine, np.sort, [_called(machine, np.ravel, a)], {})
+    assert ordered is not None
+    below = [
+        _called(machine, np.searchsorted, ordered, begins, ConstantValue(None, "left")),
+        _called(machine, np.searchsorted, ordered, _part(machine, edges, -1, None), ConstantValue(None, "right")),
+    ]
+    return call(machine, ConstantValue(None, np.diff), [_called(machine, np.concatenate, SequenceValue(None, tuple, below))], {})
+
+
+def _called(machine: Machine, function: Any, *args: Value) -> Value:
+    """A call of an op's function."""
+    result = numpy_rules.call_numpy(machine, function, list(args), {})
+    assert result is not None
+    return result
+
+
+def _part(machine: Machine, array: Value, begin: int | None, end: int | None) -> Value:
+    """array[begin:end]."""
+    bounds = (ConstantValue(None, one) for one in (begin, end, None))
+    return get_item(machine, array, SliceValue(None, *bounds))
+
+
+def _require_all(machine: Machine, truths: Value) -> None:
+    """Have the program decline where not all elements are true."""
+    condition = data_condition(machine, _called(machine, np.all, truths))
+    if condition is None:
+        raise Break("op-without-rule", "a condition that is no data")
+    machine.tracer.require(as_number_here(machine, condition))
+
+
+@rule(np.broadcast_arrays)
+def _broadcast_arrays(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Arrays of one shape, which NumPy gives as they are. Views that it makes warn of what is written to them."""
+    known = [value for value in args if isinstance(value, ArrayValue) and not value.node.array_type.scalar]
+    shapes = [value.node.array_type.shape for value in known]
+    if kwargs or len(known) != len(args) or any(len(shape) != len(shapes[0]) for shape in shapes):
+        raise Break("op-without-rule", "np.broadcast_arrays in this form")
+    for shape in shapes[1:]:
+        if not all(machine.tracer.relate(make("eq", *pair)) for pair in zip(shapes[0], shape, strict=True)):
+            raise Break("op-without-rule", "np.broadcast_arrays of arrays of other shapes")
+    return SequenceValue(None, tuple, list(known))
+
+
+@rule(np.putmask, np.place)
+def _putmask(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A masked store of a number, by a mask of the array's shape."""
+    if kwargs or len(args) != 3:
+        raise Break("op-without-rule", "np.putmask in this form")
+    array, mask, value = (machine.realised(arg) for arg in args)
+    types = [one.node.array_type if isinstance(one, ArrayValue) else None for one in (array, mask)]
+    number = as_scalar(value)
+    known = types[0] is not None and types[1] is not None and types[1].dtype == np.bool_
+    if not known or number is None or types[0].ndim != types[1].ndim:  # type: ignore[union-attr]
+        raise Break("op-without-rule", "np.putmask in this form")
+    set_item(machine, array, mask, value)
+    return ConstantValue(None, None)

@@ -73,4 +73,16 @@ def _refuse_nan(machine: Machine, value: Value) -> None:
         machine.tracer.require(ScalarOp("ge", "bool", (number, -math.inf)))
 
 
-__all__ = ["index_of"]
+def place_of(machine: Machine, items: list[Value], value: Value) -> int | None:
+    """Where a list first has an item equal to `value`, both known ints or strings; None where that is not known."""
+    wanted = machine.realised(value)
+    for place, item in enumerate(map(machine.realised, items)):
+        known = [one.value if isinstance(one, ConstantValue) else None for one in (wanted, item)]
+        if not all(type(one) in (int, str) for one in known):
+            return None
+        if known[0] == known[1]:
+            return place
+    return None
+
+
+__all__ = ["index_of", "place_of"]

@@ -12,6 +12,7 @@ from dynamo_lite.ops import (
     elementwise,
     error_state,
     lists,
+    lookups,
     masks,
     open_sizes,
     operators,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import demand
 from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.ops.conversion import is_sequence
+from dynamo_lite.ops.conversion import convert, is_sequence, pending, view
 from dynamo_lite.ops.elementwise import (
     TAKES_ELLIPSIS,
     UFUNCS,
@@ -46,6 +46,9 @@ from dynamo_lite.ops.parameters import (
     Text,
     Unmodelled,
     described,
+    Kind,
+    axis_of,
+    static_int,
 )
 from dynamo_lite.ops.registry import (
     Binder,
@@ -378,6 +381,49 @@ def _bind_inner(ask: Relate, a: OperandArg, b: OperandArg, /) -> Bound:
 @spell("vdot", "np.vdot", np.vdot)
 def _bind_vdot(ask: Relate, a: OperandArg, b: OperandArg, /) -> Bound:
     return Bound("vdot", (a, b))
+
+
+def _pair_of_axes(value: Any) -> Any:
+    """An int, or the axes of each operand as a tuple."""
+    if type(value) not in (tuple, list):
+        return static_int(value)
+    if len(value) != 2:
+        raise OpError("axes of other than two arrays")
+    return tuple(
+        tuple(map(static_int, part)) if type(part) in (tuple, list) else (static_int(part),) for part in value
+    )
+
+
+PairOfAxes = Annotated[Any, Kind("a number of axes, or the axes of each operand", _pair_of_axes)]
+
+
+@spell("reshape", "np.tensordot", np.tensordot)
+def _bind_tensordot(ask: Relate, a: ArrayArg, b: ArrayArg, axes: PairOfAxes = 2) -> Bound:
+    """np.dot of matrices: axes are moved, and those that go put together."""
+    nodes = [convert(one) if one.array_type.scalar else one for one in (a, b)]
+    shapes = [node.array_type.shape for node in nodes]
+    if type(axes) is int and not 0 <= axes <= min(map(len, shapes)):
+        raise OpError("tensordot over more axes than there are")
+    given = (tuple(range(-axes, 0)), tuple(range(axes))) if type(axes) is int else axes
+    gone = [
+        tuple(axis_of(axis, len(shape)) for axis in part) for part, shape in zip(given, shapes, strict=True)
+    ]
+    if len(gone[0]) != len(gone[1]) or any(len(set(part)) != len(part) for part in gone):
+        raise OpError("tensordot over these axes")
+    for left, right in zip(*gone, strict=True):
+        equal(shapes[0][left], shapes[1][right], ask)
+    kept = [tuple(axis for axis in range(len(shape)) if axis not in part) for shape, part in zip(shapes, gone, strict=True)]
+    common = product(tuple(shapes[0][axis] for axis in gone[0]))
+    free = [product(tuple(shape[axis] for axis in part)) for shape, part in zip(shapes, kept, strict=True)]
+    matrices = [
+        pending("reshape", (view(node, "transpose", {"axes": order}),), {"shape": shape})
+        for node, order, shape in (
+            (nodes[0], kept[0] + gone[0], (free[0], common)),
+            (nodes[1], gone[1] + kept[1], (common, free[1])),
+        )
+    ]
+    shape = tuple(shapes[0][axis] for axis in kept[0]) + tuple(shapes[1][axis] for axis in kept[1])
+    return Bound("reshape", (pending("dot", tuple(matrices), {}),), {"shape": shape})
 
 
 def _infer_outer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:

@@ -152,7 +152,8 @@ spell("zeros", "np.zeros", np.zeros)(_new_binder("zeros", ()))
 spell("full", "np.ones", np.ones)(_new_binder("full", (1,)))
 
 
-def _fill_dtype(fill: Operand) -> DType:
+def number_dtype(fill: Operand) -> DType:
+    """The dtype of an array of a number, or of the elements of an array."""
     if isinstance(fill, Node | np.generic):
         return type_of(fill).dtype
     return _NUMBERS[kind_of(fill)]
@@ -169,7 +170,7 @@ def _bind_full(
     device: Unmodelled = None,
     like: Unmodelled = None,
 ) -> Bound:
-    wanted = _fill_dtype(fill_value) if dtype is None else dtype
+    wanted = number_dtype(fill_value) if dtype is None else dtype
     return Bound("full", (fill_value,), _new_params(shape, wanted, order))
 
 

@@ -33,6 +33,7 @@ from dynamo_lite.ops.parameters import (
     Flag,
     Int,
     MaskOrTrue,
+    UfuncWhere,
     Nested,
     OperandArg,
     OptionalOperand,
@@ -176,7 +177,7 @@ def ufunc_binder(ufunc: np.ufunc, finish: Callable[[Bound], Bound] = lambda boun
         ask: Relate,
         *args: UfuncArgument,
         out: UfuncOut = ABSENT,
-        where: MaskOrTrue = ABSENT,
+        where: UfuncWhere = ABSENT,
         casting: Casting = "same_kind",
         order: Unmodelled = "K",
         dtype: DTypeOrNone = None,
@@ -458,7 +459,7 @@ def _bind_copy(ask: Relate, a: ArrayArg, order: OrderKCF = "K", subok: SubOk = F
     return Bound("copy", (a,), {"order": order, "as_array": True})
 
 
-@spell("copy astype array_of", "np.array", np.array)
+@spell("copy astype array_of reshape", "np.array", np.array)
 def _bind_array(
     ask: Relate,
     object: Nested,
@@ -470,19 +471,19 @@ def _bind_array(
     ndmin: Int = 0,
     like: Unmodelled = None,
 ) -> Bound:
-    return _array_from(object, dtype, copy, order, ndmin)
+    return _array_from(object, dtype, copy, order, ndmin, ask)
 
 
-def _array_from(object: Any, dtype: DType | None, copy: bool | None, order: str, ndmin: int) -> Bound:
+def _array_from(object: Any, dtype: DType | None, copy: bool | None, order: str, ndmin: int, ask: Relate) -> Bound:
     """copy: True, or None for a copy only where it is due; a copy that is not allowed (False) may raise."""
     if is_sequence(object) or is_scalar(object):
         if order != "K" or ndmin != 0:
             raise OpError("np.array of a sequence with order= or ndmin= has no rule")
         return bind_array_of(object, dtype)
     type_ = type_of(object)
-    if not 0 <= ndmin <= type_.ndim:
-        raise OpError("ndmin= that adds axes has no rule")
     wanted = type_.dtype if dtype is None else dtype
+    if not 0 <= ndmin <= type_.ndim:
+        return _with_axes(object, wanted, copy, order, ndmin, ask)
     if wanted == type_.dtype and wanted.num != type_.dtype.num:  # long and long long: a view, which shows the other
         raise OpError("an array of a dtype that is equal to its own, but another")
     if copy is None and order == "K" and wanted == type_.dtype and not type_.scalar:
@@ -496,6 +497,17 @@ def _array_from(object: Any, dtype: DType | None, copy: bool | None, order: str,
     return Bound("astype", (object,), {"dtype": wanted} if order == "K" else {"dtype": wanted, "order": order})
 
 
+def _with_axes(object: Node, dtype: DType, copy: bool | None, order: str, ndmin: int, ask: Relate) -> Bound:
+    """np.array with axes put before those of a vector: a view of it, or of a copy, that lies as a reshaped one does."""
+    type_ = object.array_type
+    if type_.ndim != 1 or not 1 < ndmin <= 64 or order != "K" or dtype.num != type_.dtype.num:
+        raise OpError("ndmin= that adds axes has no rule but for vectors of that dtype")
+    if not ask(make("ge", type_.shape[0], 1)):
+        raise OpError("ndmin= that adds axes to an empty vector")
+    vector = object if copy is None else pending("copy", (object,), {"order": "K", "as_array": True})
+    return Bound("reshape", (vector,), {"shape": (*(1,) * (ndmin - 1), type_.shape[0])})
+
+
 def _bind_as(name: str, *callables: Any) -> None:
     def bind(
         ask: Relate,
@@ -507,7 +519,7 @@ def _bind_as(name: str, *callables: Any) -> None:
         copy: CopyOrNone = None,
         like: Unmodelled = None,
     ) -> Bound:
-        return _array_from(a, dtype, copy, "K" if order is None else order, 0)
+        return _array_from(a, dtype, copy, "K" if order is None else order, 0, ask)
 
     spell("copy astype array_of", f"np.{name}", *callables)(bind)
 

@@ -35,7 +35,7 @@ from dynamo_lite.ops.shapes import element_count
 _INDEX = np.dtype(np.intp)
 
 
-def _define(
+def define_open(
     name: str,
     infer: Any,
     evaluate: Any,
@@ -59,7 +59,7 @@ def _infer_nonzero(args: tuple[Argument, ...], params: dict[str, Any], ask: Rela
     return (ArrayType(_INDEX, params["yields"]),) * type_.ndim
 
 
-_define(
+define_open(
     "nonzero",
     _infer_nonzero,
     lambda args, params: np.nonzero(args[0]),
@@ -104,7 +104,7 @@ def _flags(index: bool = False, inverse: bool = False, counts: bool = False, nan
     return dict(zip((*_RETURNS, "equal_nan"), (index, inverse, counts, nan), strict=True))
 
 
-_define(
+define_open(
     "unique",
     _infer_unique,
     lambda args, params: np.unique(args[0], **params),
@@ -154,7 +154,7 @@ def _is_open(size: Scalar) -> bool:
     return isinstance(size, Symbol) and size.input < 0
 
 
-_define(
+define_open(
     "bincount",
     _infer_bincount,
     lambda args, params: np.bincount(args[0], *args[1:], **params),
@@ -187,7 +187,7 @@ def _infer_repeat_each(args: tuple[Argument, ...], params: dict[str, Any], ask: 
     return ArrayType(type_.dtype, _along(type_.shape, axis, params["yields"]))
 
 
-_define(
+define_open(
     "repeat_each",
     _infer_repeat_each,
     lambda args, params: np.repeat(args[0], args[1], axis=params["axis"]),
@@ -208,7 +208,7 @@ def _infer_compress(args: tuple[Argument, ...], params: dict[str, Any], ask: Rel
     return ArrayType(type_.dtype, _along(type_.shape, params["axis"], params["yields"]))
 
 
-_define(
+define_open(
     "compress",
     _infer_compress,
     lambda args, params: np.compress(args[0], args[1], axis=params["axis"]),

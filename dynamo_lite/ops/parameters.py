@@ -358,6 +358,11 @@ def _mask_or_true(value: Any) -> Any:
     return value if value is True else existing_array(value)
 
 
+def _ufunc_where(value: Any) -> Any:
+    # NB: nanvar hands its own default on, an object that is true.
+    return True if value is np._NoValue else _mask_or_true(value)
+
+
 def _count(value: Any) -> Scalar:
     if isinstance(value, Node):
         raise UnknownShape("a number of copies that an array holds")
@@ -400,6 +405,7 @@ OptionalOperand = Annotated[Any, Kind("an array, a number, None", _optional(oper
 UfuncOptionalOperand = Annotated[Any, Kind("an array, a number however large, None", _optional(ufunc_operand))]
 ExistingArray = Annotated[Node, Kind("an array that is no sequence", existing_array)]
 MaskOrTrue = Annotated[Any, Kind("an array that is no sequence, True", _mask_or_true)]
+UfuncWhere = Annotated[Any, Kind("an array that is no sequence, True", _ufunc_where)]
 RealOperand = Annotated[Any, Kind("an array or a Python number", _real_operand)]
 IndexArg = Annotated[Any, Kind("an index, which ops.index looks at", lambda value: value)]
 Arrays = Annotated[tuple[Node, ...], Kind("a tuple or list of arrays", _several)]

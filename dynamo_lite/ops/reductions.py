@@ -316,18 +316,23 @@ define(
 @spell_ufunc_method("accumulate", "accumulate")
 def _accumulate_method(ufunc: np.ufunc) -> Binder:
     def bind(
-        ask: Relate, array: ArrayArg, /, axis: Int = 0, dtype: DTypeOrNone = None, out: Unmodelled = None
+        ask: Relate, array: ArrayArg, /, axis: Int = 0, dtype: DTypeOrNone = None, out: ReduceOut = None
     ) -> Bound:
-        return _bind_accumulate(ufunc, array, axis, dtype)
+        return _bind_accumulate(ufunc, array, axis, dtype, out)
 
     return bind
 
 
-def _bind_accumulate(ufunc: np.ufunc, node: Node, axis: int, dtype: DType | None) -> Bound:
+def _bind_accumulate(ufunc: np.ufunc, node: Node, axis: int, dtype: DType | None, out: Any = None) -> Bound:
     params: dict[str, Any] = {"ufunc": ufunc, "axis": axis_of(axis, node.array_type.ndim)}
     if dtype is not None:
         params["dtype"] = dtype
-    return Bound("accumulate", (node,), params)
+    if out is not None:
+        # NB: NumPy computes in the dtype of the array that it writes to.
+        wanted = reduce_dtypes(ufunc, node.array_type.dtype, dtype)[1]
+        if out is ... or out.array_type.dtype != wanted or out.array_type.ndim != node.array_type.ndim:
+            raise OpError("accumulate into an array of another dtype or rank")
+    return Bound("accumulate", (node,), params, out, "no")
 
 
 def _spell_cumulative(ufunc: np.ufunc, name: str, function: Any) -> None:

@@ -23,6 +23,7 @@ from dynamo_lite.ops.parameters import (
     Kind,
     OperandArg,
     SizeArg,
+    OptionalOperand,
     Text,
     Unmodelled,
     axis_of,
@@ -151,6 +152,36 @@ define(
 )
 
 
+def _infer_weighted(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> tuple[ArrayType, ...]:
+    _, edges = _infer_histogram(args[:1], params, ask)
+    return ArrayType(_weights_dtype(args, ask), (settle(params["bins"], ask),)), edges
+
+
+def _weights_dtype(args: tuple[Argument, ...], ask: Relate) -> Any:
+    """The dtype of counts of elements that have weights."""
+    values, weights = type_of(args[0]), type_of(args[-1])
+    if weights.dtype.kind not in "iuf" or weights.ndim != values.ndim:
+        raise OpError(f"weights of {weights}")
+    for one, other in zip(values.shape, weights.shape, strict=True):
+        equal(one, other, ask)
+    return np.histogram(np.zeros(2), 2, weights=np.ones(2, weights.dtype))[0].dtype
+
+
+define(
+    OpDef(
+        "histogram_weighted",
+        OpKind.CALL,
+        _infer_weighted,
+        lambda args, params: np.histogram(args[0], params["bins"], params["range"], weights=args[1]),
+        "histogram, in which each element counts as its weight, the second operand, says.",
+        (
+            Sample(((3,), (3,)), {"bins": 4, "range": None}, ("?bhilBHILefd",) * 2),
+            Sample(((2, 3), (2, 3)), {"bins": 2, "range": (0.0, 3.0)}, ("?bhilBHILefd",) * 2),
+        ),
+    )
+)
+
+
 def _range_or_none(value: Any) -> tuple[int | float, int | float] | None:
     if value is None:
         return None
@@ -163,16 +194,17 @@ RangeOrNone = Annotated[Any, Kind("two known numbers, None", _range_or_none)]
 NoDensity = Annotated[Any, only(False)]
 
 
-@spell("histogram", "np.histogram", np.histogram)
+@spell("histogram histogram_weighted", "np.histogram", np.histogram)
 def _bind_histogram(
     ask: Relate,
     a: ArrayArg,
     bins: SizeArg = 10,
     range: RangeOrNone = None,
     density: NoDensity = None,
-    weights: Unmodelled = None,
+    weights: OptionalOperand = None,
 ) -> Bound:
-    return Bound("histogram", (a,), {"bins": bins, "range": range})
+    given = (a,) if weights is None else (a, weights)
+    return Bound("histogram" if weights is None else "histogram_weighted", given, {"bins": bins, "range": range})
 
 
 # cross products of vectors in space

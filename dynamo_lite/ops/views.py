@@ -16,7 +16,7 @@ import numpy as np
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Dim, Scalar, divide_exactly, is_scalar, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.ops.conversion import convert
+from dynamo_lite.ops.conversion import convert, view
 from dynamo_lite.ops.parameters import (
     ABSENT,
     ArrayArg,
@@ -26,7 +26,7 @@ from dynamo_lite.ops.parameters import (
     DTypeArg,
     Int,
     OperandArg,
-    OrderC,
+    OrderCF,
     OrderKCF,
     Shape,
     SizeOrShape,
@@ -157,6 +157,43 @@ def _bind_moveaxis(ask: Relate, a: ArrayArg, source: AxesOrList, destination: Ax
     return _transpose(a, order)
 
 
+@spell("transpose basic_index", "np.rot90", np.rot90)
+def _bind_rot90(ask: Relate, m: ArrayArg, k: Int = 1, axes: AxesOrList = (0, 1)) -> Bound:
+    node = view_operand(m)
+    ndim = node.array_type.ndim
+    if not isinstance(axes, tuple) or len(axes) != 2:
+        raise OpError("rot90 in other than two axes")
+    first, second = (axis_of(axis, ndim) for axis in axes)
+    if first == second:
+        raise OpError("rot90 in one axis")
+    order = list(range(ndim))
+    order[first], order[second] = second, first
+    whole, back = (None, None, None), (None, None, -1)
+
+    def flipped(*which: int) -> dict[str, Any]:
+        return {"index": tuple(back if axis in which else whole for axis in range(ndim)), "scalar": False}
+
+    if k % 2 == 0:
+        return Bound("basic_index", (node,), flipped(first, second) if k % 4 else flipped())
+    if k % 4 == 1:
+        return _transpose(view(node, "basic_index", flipped(second)), order)
+    return Bound("basic_index", (view(node, "transpose", {"axes": tuple(order)}),), flipped(second))
+
+
+@spell("transpose", "np.rollaxis", np.rollaxis)
+def _bind_rollaxis(ask: Relate, a: ArrayArg, axis: Int, start: Int = 0) -> Bound:
+    ndim = a.array_type.ndim
+    place = axis_of(axis, ndim)
+    if not -ndim <= start <= ndim:
+        raise OpError("rollaxis to no axis")
+    end = start + ndim if start < 0 else start
+    order = [one for one in range(ndim) if one != place]
+    order.insert(end - (place < end), place)
+    if order[place] == place and end - (place < end) == place:
+        return Bound("basic_index", (view_operand(a),), {"index": ((None, None, None),) * ndim, "scalar": False})
+    return _transpose(a, order)
+
+
 # reshape and its relatives
 
 
@@ -221,24 +258,29 @@ def _is_open(size: Scalar, ask: Relate) -> bool:
     return is_symbolic(size) and not ask(make("ge", size, 0)) and ask(make("eq", size, -1))
 
 
-def _reshape(x: Node, shape: tuple[Scalar, ...]) -> Bound:
-    return Bound("reshape", (view_operand(x),), {"shape": shape})
+def _reshape(x: Node, shape: tuple[Scalar, ...], order: str = "C") -> Bound:
+    node = view_operand(x)
+    if order == "C":
+        return Bound("reshape", (node,), {"shape": shape})
+    turned = view(node, "transpose", {"axes": tuple(range(node.array_type.ndim))[::-1]})
+    made = view(turned, "reshape", {"shape": shape[::-1]})
+    return Bound("transpose", (made,), {"axes": tuple(range(len(shape)))[::-1]})
 
 
-@spell("reshape", None, method="reshape")
+@spell("reshape transpose", None, method="reshape")
 def _bind_method_reshape(
-    ask: Relate, x: ArrayArg, *shape: SizeOrShape, order: OrderC = "C", copy: Unmodelled = None
+    ask: Relate, x: ArrayArg, *shape: SizeOrShape, order: OrderCF = "C", copy: Unmodelled = None
 ) -> Bound:
     if len(shape) == 1 and isinstance(shape[0], tuple):
-        return _reshape(x, _given(shape[0], ask))
+        return _reshape(x, _given(shape[0], ask), order)
     if not shape or any(isinstance(size, tuple) for size in shape):
         raise OpError("reshape without a shape")
-    return _reshape(x, _given(shape, ask))
+    return _reshape(x, _given(shape, ask), order)
 
 
-@spell("reshape", "np.reshape", np.reshape)
-def _bind_reshape(ask: Relate, a: ArrayArg, /, shape: Shape, order: OrderC = "C", *, copy: Unmodelled = None) -> Bound:
-    return _reshape(a, _given(shape, ask))
+@spell("reshape transpose", "np.reshape", np.reshape)
+def _bind_reshape(ask: Relate, a: ArrayArg, /, shape: Shape, order: OrderCF = "C", *, copy: Unmodelled = None) -> Bound:
+    return _reshape(a, _given(shape, ask), order)
 
 
 @spell("reshape", "np.expand_dims", np.expand_dims)
