@@ -321,7 +321,8 @@ def _counts_between(machine: Machine, a: Value, edges: Value, others: Kwargs) ->
         _called(machine, np.searchsorted, ordered, begins, ConstantValue(None, "left")),
         _called(machine, np.searchsorted, ordered, _part(machine, edges, -1, None), ConstantValue(None, "right")),
     ]
-    return call(machine, ConstantValue(None, np.diff), [_called(machine, np.concatenate, SequenceValue(None, tuple, below))], {})
+    joined = _called(machine, np.concatenate, SequenceValue(None, tuple, below))
+    return call(machine, ConstantValue(None, np.diff), [joined], {})
 
 
 def _called(machine: Machine, function: Any, *args: Value) -> Value:

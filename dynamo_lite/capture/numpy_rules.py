@@ -579,7 +579,7 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
             written = tracer.graph.nodes[-1].args[1]
             scatters = isinstance(written, Node) and written.op == "put_index"
             is_outside = not tracer.regions and root_of(array.node).kind is NodeKind.INPUT
-            if scatters and is_outside and machine.owns_slots:
+            if scatters and is_outside and machine.owns_slots and _is_long_to_copy(tracer, array.node):
                 # NB: all of the array would be copied, to be put back on a decline, for the few places that change;
                 # of a whole function the cost model is asked, of what goes on behind a break it is not.
                 del tracer.graph.nodes[mark:]
@@ -587,6 +587,15 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
     except ops.OpError as error:
         raise no_rule(error) from None
     tracer.check_size()
+
+
+_SHORT_COPY = 1 << 14  # elements, which are copied in less than a break takes
+
+
+def _is_long_to_copy(tracer: Tracer, target: Node) -> bool:
+    """Whether to copy all of an array from outside takes longer than a break of the graph."""
+    size = product(root_of(target).array_type.shape)
+    return tracer.varies(size) or int(tracer.hint(size)) > _SHORT_COPY  # type: ignore[arg-type]
 
 
 def unpack(machine: Machine, array: ArrayValue, count: int) -> list[Value]:

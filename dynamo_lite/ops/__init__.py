@@ -81,6 +81,7 @@ __all__ = [
     "lists",
     "lookup",
     "lookup_folded",
+    "lookups",
     "masks",
     "may_report",
     "method",

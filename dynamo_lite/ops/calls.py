@@ -37,6 +37,7 @@ from dynamo_lite.ops.parameters import (
     DType,
     Flag,
     Int,
+    Kind,
     Nested,
     OpenFloat,
     OperandArg,
@@ -45,9 +46,8 @@ from dynamo_lite.ops.parameters import (
     RealNumberOrNone,
     Text,
     Unmodelled,
-    described,
-    Kind,
     axis_of,
+    described,
     static_int,
 )
 from dynamo_lite.ops.registry import (
@@ -412,7 +412,10 @@ def _bind_tensordot(ask: Relate, a: ArrayArg, b: ArrayArg, axes: PairOfAxes = 2)
         raise OpError("tensordot over these axes")
     for left, right in zip(*gone, strict=True):
         equal(shapes[0][left], shapes[1][right], ask)
-    kept = [tuple(axis for axis in range(len(shape)) if axis not in part) for shape, part in zip(shapes, gone, strict=True)]
+    kept = [
+        tuple(axis for axis in range(len(shape)) if axis not in part)
+        for shape, part in zip(shapes, gone, strict=True)
+    ]
     common = product(tuple(shapes[0][axis] for axis in gone[0]))
     free = [product(tuple(shape[axis] for axis in part)) for shape, part in zip(shapes, kept, strict=True)]
     matrices = [

@@ -16,8 +16,8 @@ from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, is_scalar, kind_of, make, product, total
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.calls import Shape, equal, opaque, same_shape
-from dynamo_lite.ops.creation import number_dtype
 from dynamo_lite.ops.conversion import convert, pending, sample_scalar, view
+from dynamo_lite.ops.creation import number_dtype
 from dynamo_lite.ops.parameters import (
     ArrayArg,
     Arrays,
@@ -685,11 +685,12 @@ opaque(
 )
 
 
-@spell("tile full", "np.tile", np.tile)
+@spell("tile full reshape", "np.tile", np.tile)
 def _bind_tile(ask: Relate, A: OperandArg, reps: Counts) -> Bound:
     times = tuple(_not_negative(n, "reps", ask) for n in (reps if isinstance(reps, tuple) else (reps,)))
     if not isinstance(A, Node):
-        return Bound("full", (A,), {"shape": times, "dtype": number_dtype(A), "order": "C"})
+        row = pending("full", (A,), {"shape": (product(times),), "dtype": number_dtype(A), "order": "C"})
+        return Bound("reshape", (row,), {"shape": times})
     if not all(ask(make("ge", size, 1)) for size in A.array_type.shape):
         raise OpError("np.tile of an empty array, which is a view of it")
     return Bound("tile", (A,), {"reps": times})
