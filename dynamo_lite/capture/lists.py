@@ -41,7 +41,7 @@ from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import call_numpy, set_item
 from dynamo_lite.capture.places import Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
-from dynamo_lite.capture.sameness import reachable, reached_by_name
+from dynamo_lite.capture.sameness import is_read_later, reachable, reached_by_name
 from dynamo_lite.capture.state import Grown, LoopPlan, PutNumber, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -407,7 +407,7 @@ def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type |
             raise Break("loop-state", "a list, by other things than arrays and numbers")
         return tuple(_part(tracer, one) for one in item.args), item.format
     is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is item.cells is None
-    if isinstance(item, SequenceValue) and is_fresh and item not in reachable(tracer):
+    if isinstance(item, SequenceValue) and is_fresh and not is_read_later(tracer, item):
         if item.times is not None:  # as many items as only the call says
             _fill(tracer, item)
             return (_operand(tracer, item),), None

@@ -36,6 +36,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.pycode import liveness
 
 # -- values ----------------------------------------------------------------------------------------
 
@@ -101,9 +102,23 @@ def _same_constant(before: Any, after: Any) -> bool:
 
 def reachable(tracer: Tracer) -> list[Value]:
     """Every value that some frame holds, or that a value holds, or an object from outside that is stored to."""
-    found: dict[Value, None] = {}
     work: list[Value | None] = [value for frame in tracer.frames for value in _held(frame)]
-    work += [*tracer.stored, *tracer.namespaces.values()]
+    return _with_parts([*work, *tracer.stored, *tracer.namespaces.values()])
+
+
+def is_read_later(tracer: Tracer, value: Value) -> bool:
+    """Whether some frame may still read a value, or one that holds it: not, if only names have it that get another one
+    first. Asked between two instructions of each frame."""
+    work: list[Value | None] = []
+    for frame in tracer.frames:
+        live = liveness(frame.code)[frame.index]
+        work += [held for name, held in frame.locals.items() if name in live or name.startswith(".")]
+        work += [*frame.cells.values(), *frame.stack]
+    return value in _with_parts([*work, *tracer.stored, *tracer.namespaces.values()])
+
+
+def _with_parts(work: list[Value | None]) -> list[Value]:
+    found: dict[Value, None] = {}
     while work:
         value = work.pop()
         if value is not None and value not in found:
@@ -217,6 +232,6 @@ def parts(value: Value) -> list[Value | None]:
 
 __all__ = [
     "parts",
-    *("held_cells", "is_one_object", "mutable_state", "reachable", "reached_by_name", "same"),
+    *("held_cells", "is_one_object", "is_read_later", "mutable_state", "reachable", "reached_by_name", "same"),
     *("types_agree", "unchanged"),
 ]
