@@ -463,6 +463,11 @@ run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObj
                      && (PyObject *)PyArray_DESCR((PyArrayObject *)regs[op->reg[0]]) == op->object[0]
                      && PyArray_NDIM((PyArrayObject *)regs[op->reg[0]]) == op->n[0];
             break;
+        case PACKED:
+            passes = PyArray_CheckExact(regs[op->reg[0]])
+                     && PyArray_CHKFLAGS((PyArrayObject *)regs[op->reg[0]],
+                                         op->n[0] ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS) == op->n[1];
+            break;
         case UNFIT:
             passes = PyArray_CheckExact(regs[op->reg[0]]) && is_unfit((PyArrayObject *)regs[op->reg[0]]);
             break;

@@ -309,6 +309,9 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "apart": _test_apart,
     "dtype": lambda _, value, dtype, ndim: type(value) is np.ndarray and value.dtype is dtype and value.ndim == ndim,
     "unfit": lambda _, value: type(value) is np.ndarray and _is_unfit(value),
+    "packed": lambda _, value, order, wanted: (
+        type(value) is np.ndarray and value.flags[("C_CONTIGUOUS", "F_CONTIGUOUS")[order]] == bool(wanted)
+    ),
     "np_scalar": lambda _, value, wanted: type(value) is wanted,
     "same": lambda _, a, b: a is b,
     "distinct": lambda _, a, b: a is not b,

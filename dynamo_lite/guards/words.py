@@ -84,6 +84,8 @@ def sentence(op: Op, namer: _Namer) -> str:
         ones = [axis for axis in range(op[3]) if op[4] >> axis & 1]
         parts[3] = f", of size 1 just along {ones}" if ones else ", none of size 1" if op[3] else ""
         parts[4] = ", writeable" if op[5] not in (None, False, -1, 0) else ""
+    if op[0] == "packed":
+        parts[1:] = "CF"[op[2]], "lies" if op[3] else "does not lie"
     if op[0] == "part":
         parts[2] = ", ".join(map(_entry, op[3]))
     if op[0] == "arg":
