@@ -57,7 +57,7 @@ from dynamo_lite.schedule.steps import (
     bodies,
 )
 
-MOST_INPUTS = 24
+MOST_INPUTS = 120
 DTYPES: dict[str, DType] = {"bool": BOOL, "int": INT64, "float": FLOAT64}  # of Python numbers
 
 
