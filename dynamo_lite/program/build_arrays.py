@@ -31,7 +31,7 @@ from dynamo_lite.schedule.steps import Alloc, Map, Put, Reduce, Reg
 
 Either: TypeAlias = Callable[[Value | Memref, Value | Memref], Value | Memref]  # what a choice hands out
 Handed: TypeAlias = NumpyScalar | Number | Array  # what loops carry and choices yield
-MOST_CONSTANTS = 8  # of a vector that machine code writes itself
+MOST_CONSTANTS = 25  # of an array that machine code writes itself
 PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
 
 
@@ -314,16 +314,16 @@ class ArrayBuilder(VectorBuilder):
         frame.registers[step.dst] = array
 
     def table(self, register: int, known: np.ndarray[Any, Any], frame: Frame) -> None:
-        """A short vector of constants: it is written where it is needed."""
-        if known.ndim != 1 or not 1 <= known.size <= MOST_CONSTANTS:
+        """A short array of constants, of a filter say: it is written where it is needed."""
+        if not 1 <= known.ndim <= MOST_AXES or not 1 <= known.size <= MOST_CONSTANTS or not known.flags.c_contiguous:
             return
         if known.dtype.kind not in "biuf" or known.dtype.itemsize > 8 or not known.dtype.isnative:
             return
-        array = self.room(known.dtype, [self.exactly(known.size)], [frozenset()])
+        array = self.room(known.dtype, [self.exactly(size) for size in known.shape], [frozenset()] * known.ndim)
         elements = self.memref(array)
-        for place, number in enumerate(known):
-            element = self.shown(elements, (), (), (self.constant(INT64, place),))
-            self.nodes.append(Store(element, (), self.constant(known.dtype, number)))
+        for place in np.ndindex(known.shape):
+            element = self.shown(elements, (), (), tuple(self.constant(INT64, index) for index in place))
+            self.nodes.append(Store(element, (), self.constant(known.dtype, known[place])))
         frame.registers[register] = replace(array, held=None, room=None)  # which object it is nobody here knows
 
     def require_ordered(self, step: Alloc, frame: Frame) -> None:
