@@ -150,3 +150,58 @@ def test_a_warning_as_an_error() -> None:
     with pytest.warns(RuntimeWarning, match="Mean of empty slice") as caught:
         fast(NOTHING)
     assert caught[0].filename == __file__
+
+
+IMAGE = RNG.integers(0, 256, (6, 7, 3)).astype(np.uint8)
+FIELD = RNG.standard_normal((6, 7, 3))
+ROWS = RNG.standard_normal((5, 4))
+
+
+def rows_by_label(x: Any, labels: Any, centres: Any) -> Any:
+    for k in range(3):
+        x[labels == k] = centres[k]
+    return x
+
+
+def put(x: Any, mask: Any, value: Any) -> Any:
+    x[mask] = value
+    return x
+
+
+def own_row(x: Any) -> Any:
+    x[x[:, 0] > 0] = x[1]
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (lambda x: put(x, x[..., 0] > 100, 7), (IMAGE,)),
+        (lambda x: put(x, x[..., 0] > 100, [1, 2, 3]), (IMAGE,)),
+        (lambda x: put(x, x[..., 0] > 0, 0.5), (FIELD,)),
+        (lambda x, r: put(x, x[..., 0] > 0, r), (FIELD, FIELD[0, 0])),
+        (lambda x, r: put(x, x[:, 0, 0] > 0, r), (FIELD, FIELD[0])),
+        (lambda x, r: put(x, x[:, 0, 0] > 0, r), (FIELD, FIELD[0, :, :1].copy())),
+        (lambda x: put(x, x[:, 0] > 9, 1.0), (ROWS,)),
+        (rows_by_label, (ROWS, np.array([0, 2, 1, 0, 5]), FIELD[0, :4].T.copy()[:3, :4])),
+        (own_row, (ROWS,)),
+    ],
+)
+def test_rows_that_a_mask_selects(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    report = require_equal(function, copies_of(*args), compile=whole)
+    assert report.stats["breaks"] == report.stats["declines"] == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (lambda x: put(x, x[:, 0] > 0, [1, 2]), (ROWS,)),
+        (lambda x: put(x, x[:2, 0] > 0, 0.0), (ROWS,)),
+        (lambda x, y: put(x, x[:, 0] > 0, y), (ROWS, ROWS)),
+        (lambda x, y: put(x, x[:, 0] > 0, y), (ROWS, ROWS[:1])),
+        (lambda x, y: put(x, x[..., 0] > 9, y), (IMAGE, FIELD[0, 0])),
+        (lambda x: put(x, x > 9, x[0]), (ROWS,)),
+    ],
+)
+def test_other_values_that_a_mask_stores(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    require_equal(function, copies_of(*args), compile=whole)

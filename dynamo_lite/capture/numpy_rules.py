@@ -568,7 +568,7 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
     key, stored = raw(machine, _numbers_read(machine, index, array.node.array_type.ndim)), raw(machine, value)
     try:
         mask = masks.leading(key if isinstance(key, tuple) else (key,), array.node.array_type.ndim)
-        if mask is not None and isinstance(stored, Node) and stored.array_type.shape:
+        if mask is not None and isinstance(stored, Node) and _is_for_each(stored, array.node, mask, key):
             masks.put(tracer, array.node, mask, stored)
         else:
             if mask is not None and mask is not array.node:
@@ -587,6 +587,12 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
     except ops.OpError as error:
         raise no_rule(error) from None
     tracer.check_size()
+
+
+def _is_for_each(stored: Node, target: Node, mask: Node, key: Any) -> bool:
+    """Whether a masked store has values for each place that the mask selects, not one for all of them."""
+    ndims = [node.array_type.ndim for node in (stored, target, mask)]
+    return ndims[0] > (ndims[1] - ndims[2] if key is mask else 0)
 
 
 _SHORT_COPY = 1 << 14  # elements, which are copied in less than a break takes

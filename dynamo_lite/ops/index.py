@@ -422,15 +422,20 @@ define(
 def _store_masked(
     graph: Graph, target: Node, mask: Node, value: Operand, location: Location | None, relate: Relate | None
 ) -> None:
-    """target[mask] = one number is target[...] = where(mask, number, target)."""
+    """target[mask] = one number is target[...] = where(mask, number, target); so is one row for all rows that a mask of
+    fewer axes selects."""
     ask = asker(graph, relate)
     shape, mask_shape = target.array_type.shape, mask.array_type.shape
     dtype = target.array_type.dtype
-    if not shape or len(shape) != len(mask_shape):
+    if not mask_shape or len(shape) < len(mask_shape):
         raise OpError("a mask of another rank than the array")
-    for size, dim in zip(mask_shape, shape, strict=True):
+    for size, dim in zip(mask_shape, shape, strict=False):
         if not ask(make("eq", size, dim)):
             raise OpError("a mask of another shape than the array")
+    rest = shape[len(mask_shape) :]
+    if rest:
+        rows = (_FULL,) * len(mask_shape) + (None,) * len(rest)
+        mask = call(graph, "basic_index", (mask,), {"index": rows, "scalar": False}, location, relate)
     if not isinstance(value, Node | np.generic):
         check_number(value, dtype, ask, assignment=True)
         if dtype.kind in "iub" and kind_of(value) not in ("int", "bool"):
@@ -439,8 +444,13 @@ def _store_masked(
             if is_symbolic(value):
                 raise OpError(f"{value} into bool by a mask")
             value = bool(value)
-    elif type_of(value).shape:
+    elif len(type_of(value).shape) > len(rest):
         raise OpError("a masked store of an array")
+    elif not all(
+        size == 1 or ask(make("eq", size, dim))
+        for size, dim in zip(reversed(type_of(value).shape), reversed(rest), strict=False)
+    ):
+        raise OpError("a masked store of a row of another length")
     elif type_of(value).dtype != dtype:
         raise OpError(f"a masked store of {type_of(value).dtype} into {dtype}")
     chosen = call(graph, "where", (mask, value, target), {}, location, relate)
