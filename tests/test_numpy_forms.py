@@ -205,3 +205,47 @@ def test_rows_that_a_mask_selects(function: Callable[..., Any], args: tuple[Any,
 )
 def test_other_values_that_a_mask_stores(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     require_equal(function, copies_of(*args), compile=whole)
+
+
+def two_of_three(x: Any, y: Any) -> Any:
+    one, other = x[0], y[0]
+    greatest = max(one, other)
+    return greatest, one, other, min(one, other, x[1])
+
+
+def first_element(x: Any, y: Any) -> Any:
+    greatest = max(x[0], y[0])
+    return greatest, x[0] is greatest
+
+
+def time_step(x: Any, y: Any) -> Any:
+    step = 0.5 / max(np.abs(x).max(), np.abs(y).max())
+    x += step * y
+    return x, y * step, step
+
+
+def python_floats(x: Any, y: Any) -> Any:
+    one, other = float(x.sum()), float(y.sum())
+    return max(one, other), one, other, x / max(one, 1e-9)
+
+
+def into_a_list(x: Any, y: Any) -> Any:
+    found = [max(x[0], y[0])]
+    found.append(max(found[0], y[1]))
+    return found
+
+
+@pytest.mark.parametrize("function", [two_of_three, first_element, time_step, python_floats, into_a_list])
+@pytest.mark.parametrize("dtype", ["d", "f", "i8"])
+def test_the_greatest_of_numpy_scalars(function: Callable[..., Any], dtype: str) -> None:
+    x, y = np.array([1.0, 2.0, -0.0, 3.0], dtype), np.array([2.0, 0.0, 1.0, -1.0], dtype)
+    report = require_equal(
+        function, copies_of(x, y), variants=[copies_of(y, x), copies_of(x, x)], compile=whole, calls=4
+    )
+    assert report.stats["breaks"] == 0
+
+
+@pytest.mark.parametrize("value", [np.nan, -0.0, 0.0, np.inf])
+def test_the_greatest_beside(value: float) -> None:
+    x, y = np.array([0.0, 1.0]), np.array([value, 1.0])
+    require_equal(two_of_three, copies_of(x, y), variants=[copies_of(y, x)], compile=whole)

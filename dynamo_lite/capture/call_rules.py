@@ -21,12 +21,12 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import cells, complex_operators, consumers, draws, lists, numpy_rules, scopes, text_methods
-from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, split
+from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, may_choose, split
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
-from dynamo_lite.capture.handlers.containers import get_item, length, set_item
+from dynamo_lite.capture.handlers.containers import constant_index, get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import drain, extend, iterate, iterate_part, next_item
@@ -222,32 +222,31 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
         lists.append_outside(machine, owner, args[0])
         return ConstantValue(None, None)
     if isinstance(owner, SequenceValue) and not kwargs:
-        if owner.kind is list and owner.source is None and name == "append" and len(args) == 1:
+        is_own = owner.kind is list and owner.source is None
+        if is_own and name == "append" and len(args) == 1:
             lists.append(machine, owner, args[0])
             return ConstantValue(None, None)
-        if owner.kind is list and owner.source is None and name == "extend" and len(args) == 1:
+        if is_own and name == "extend" and len(args) == 1:
             extend(machine, owner, machine.realised(args[0]))
             return ConstantValue(None, None)
-        if owner.kind is list and owner.source is None and name == "pop" and not args:
+        if is_own and name == "pop" and not args:
             cells.want(machine.tracer, owner, grows=True)
             if owner.cells is not None:
                 return cells.pop(machine, owner)
-        if owner.kind is list and owner.source is None and name == "pop" and len(args) <= 1 and owner.items:
+        if is_own and name == "pop" and len(args) <= 1 and owner.items:
             index = as_constant(machine, args[0]) if args else -1
             if isinstance(index, int) and -len(owner.items) <= index < len(owner.items):
                 return owner.items.pop(index)
-        if owner.kind is list and owner.source is None and name == "insert" and len(args) == 2 and owner.cells is None:
-            index = as_constant(machine, args[0])
-            if isinstance(index, int):
-                check_items(len(owner.items) + 1)
-                owner.items.insert(index, args[1])
-                return ConstantValue(None, None)
-        if owner.kind is list and owner.source is None and name == "remove" and len(args) == 1 and owner.items:
+        if is_own and name == "insert" and len(args) == 2 and owner.cells is None:
+            check_items(len(owner.items) + 1)
+            owner.items.insert(constant_index(machine, args[0]), args[1])
+            return ConstantValue(None, None)
+        if is_own and name == "remove" and len(args) == 1 and owner.items:
             place = place_of(machine, owner.items, args[0])
             if place is not None:
                 del owner.items[place]
                 return ConstantValue(None, None)
-        if owner.kind is list and owner.source is None and name == "reverse" and not args:
+        if is_own and name == "reverse" and not args:
             owner.items.reverse()
             return ConstantValue(None, None)
         if name == "index" and len(args) == 1:
@@ -258,11 +257,12 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
         match name, len(args):
             case (("keys" | "values" | "items"), 0):
                 return DictViewValue(None, owner, name)
-            case "get", 1 | 2:
+            case ("get" | "setdefault"), 1 | 2:
                 key = as_constant(machine, args[0])
                 if key in owner.items:
                     return owner.items[key]
-                return args[1] if len(args) == 2 else ConstantValue(None, None)
+                if name == "get":
+                    return args[1] if len(args) == 2 else ConstantValue(None, None)
     raise Break("side-effect-container", f"{kind_name(owner)}.{name}")
 
 
@@ -680,7 +680,7 @@ def _make_extremum(name: str) -> Rule:
         items = [machine.realised(item) for item in items]
         scalars = [as_scalar(item) for item in items]
         integers = all(scalar is not None and kind_of(scalar) == "int" for scalar in scalars)
-        if items and machine.tracer.regions and all(map(_is_scalar, items)) and not integers:
+        if items and all(map(_is_scalar, items)) and not integers and may_choose(machine, items):
             best = items[0]
             for item in items[1:]:
                 best = _better(machine, compare, item, best)

@@ -68,6 +68,16 @@ def choose(machine: Machine, condition: GoesOn, first: Value, second: Value) -> 
     return either_way(machine, condition, lambda: first, lambda: second)
 
 
+def may_choose(machine: Machine, values: list[Value]) -> bool:
+    """Whether one of these scalars may be chosen by data. Outside of loops they are of one type: of a value that is one
+    or the other, all that follows would be computed in branches."""
+    tracer = machine.tracer
+    if tracer.regions:
+        return True
+    apart = tracer.peeling or tracer.depth or machine.break_everywhere
+    return not apart and all(_alike(values[0], one) for one in values)
+
+
 def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value]) -> Value:
     """What `operate` makes of a value that is one or the other: it runs on the one that it is."""
     if isinstance(value.condition, Value):
@@ -661,6 +671,6 @@ def as_whole(machine: Machine, value: Value) -> Value:
 
 __all__ = [
     *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside_none"),
-    *("break_", "choose", "data_condition", "either_way", "is_none", "merge_of", "narrowed", "none_condition"),
-    *("parts_of", "split", "stand_in_node"),
+    *("break_", "choose", "data_condition", "either_way", "is_none", "may_choose", "merge_of", "narrowed"),
+    *("none_condition", "parts_of", "split", "stand_in_node"),
 ]
