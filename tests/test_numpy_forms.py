@@ -11,7 +11,8 @@ import pytest
 
 import dynamo_lite
 from tests.copies import copies_of
-from tests.oracle import require_equal
+from tests.oracle import Conditions, require_equal
+from tests.programs.test_random_elements import machines_of
 
 RNG = np.random.default_rng(0)
 V = RNG.standard_normal(40)
@@ -249,3 +250,70 @@ def test_the_greatest_of_numpy_scalars(function: Callable[..., Any], dtype: str)
 def test_the_greatest_beside(value: float) -> None:
     x, y = np.array([0.0, 1.0]), np.array([value, 1.0])
     require_equal(two_of_three, copies_of(x, y), variants=[copies_of(y, x)], compile=whole)
+
+
+def powers_of_an_index(x: Any, n: Any) -> Any:
+    out, one, other = np.zeros(30, x.dtype), x[0], x[1]
+    for i in range(30):
+        out[i] = max(one ** (n - i) + other**i, 0)
+    return out
+
+
+def powers_of_arguments(x: Any, n: Any) -> Any:
+    return x[0] ** n, x[1] ** (n + 1), x[0] ** -n
+
+
+@pytest.mark.parametrize("function", [powers_of_an_index, powers_of_arguments])
+@pytest.mark.parametrize("dtype", ["d", "f", "e", "i8"])
+@pytest.mark.parametrize("n", [0, 1, 2, 20, -3])
+def test_a_numpy_scalar_to_the_power_of_an_int(function: Callable[..., Any], dtype: str, n: int) -> None:
+    x = np.array([1.25, -0.5, 2.0, 0.0]).astype(dtype)
+    quiet = Conditions(errstate={"all": "ignore"})
+    report = require_equal(
+        function, copies_of(x, n), variants=[copies_of(x[::-1].copy(), n + 1)], compile=whole, conditions=quiet
+    )
+    assert dtype != "d" or report.stats["breaks"] == 0
+
+
+def either_in_a_row(x: Any) -> Any:
+    out = np.zeros((len(x), 3))
+    for i in range(len(x)):
+        low = 0 if x[i] < 0 else x[i] * 2
+        high = x[i] + 1 if x[i] < 0.5 else 1.0
+        out[i] = [low, high, i]
+    return out
+
+
+def test_a_row_of_numbers_that_are_of_either_kind() -> None:
+    report = require_equal(either_in_a_row, copies_of(V), variants=[copies_of(W)], compile=whole)
+    assert report.stats["breaks"] == 0
+
+
+def filtered(x: Any) -> Any:
+    kernel = [[1.0, 2.0, 1.0], [0.0, 0.0, 0.0], [-1.0, -2.0, -1.0]]
+    out = np.zeros_like(x)
+    for i in range(1, len(x) - 1):
+        for j in range(1, x.shape[1] - 1):
+            out[i, j] = np.sum(kernel * x[i - 1 : i + 2, j - 1 : j + 2])
+    return out
+
+
+def many_arrays(x: Any, *others: Any) -> Any:
+    for i in range(len(x)):
+        for j in range(2):
+            x[i] = x[i] * 0.5 + others[0][i] + others[1][i] * others[2][i] + others[3][i] - others[4][i] * others[5][i]
+            x[i] += others[6][i] - others[7][i] * others[8][i] + others[9][i] + others[10][i] * others[11][i] * j
+            x[i] -= others[12][i] + others[13][i] * others[14][i] + others[15][i] - others[16][i] * others[17][i]
+            x[i] += others[18][i] * others[19][i] + others[20][i] - others[21][i] * others[22][i] + others[23][i]
+            x[i] += others[24][i] + others[25][i]
+    return x
+
+
+MANY = tuple(RNG.standard_normal(20) for _ in range(27))
+
+
+@pytest.mark.parametrize(("function", "args"), [(filtered, (Q,)), (many_arrays, MANY)])
+def test_loops_that_are_machine_code(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    report = require_equal(function, copies_of(*args), compile=whole)
+    assert report.stats["breaks"] == report.stats["declines"] == 0
+    assert machines_of(report.compiled) == 1

@@ -39,7 +39,7 @@ from dynamo_lite.capture.numbers import (
     number_unary,
     rounded_to_int,
 )
-from dynamo_lite.capture.searches import index_of, place_of
+from dynamo_lite.capture.searches import index_of, item_equal_to
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
@@ -241,11 +241,9 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             check_items(len(owner.items) + 1)
             owner.items.insert(constant_index(machine, args[0]), args[1])
             return ConstantValue(None, None)
-        if is_own and name == "remove" and len(args) == 1 and owner.items:
-            place = place_of(machine, owner.items, args[0])
-            if place is not None:
-                del owner.items[place]
-                return ConstantValue(None, None)
+        if is_own and name == "remove" and len(args) == 1:
+            owner.items.remove(item_equal_to(machine, owner.items, args[0]))
+            return ConstantValue(None, None)
         if is_own and name == "reverse" and not args:
             owner.items.reverse()
             return ConstantValue(None, None)

@@ -346,9 +346,10 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
 
 
 def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
-    """The operator's call; an int exponent is fixed, since NumPy's rule depends on its value. Of a float it is only
-    asked whether it is one of those that have a rule."""
-    if op == "**" and is_symbolic(operands[1]) and kind_of(operands[1]) != "float":
+    """The operator's call; an int exponent of arrays and integers is fixed, since NumPy's rule depends on its value. Of
+    a float it is only asked whether it is one of those that have a rule."""
+    is_fixed = op == "**" and is_symbolic(operands[1]) and kind_of(operands[1]) != "float"
+    if is_fixed and not (isinstance(operands[0], Node) and _is_float_scalar(operands[0])):
         exponent = machine.tracer.specialise(NumberValue(None, operands[1]))
         assert isinstance(exponent, ConstantValue)
         operands = (operands[0], exponent.value)
@@ -358,6 +359,11 @@ def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
     except ops.OpError as error:
         raise no_rule(error) from None
     return complete(machine, bound)
+
+
+def _is_float_scalar(node: Node) -> bool:
+    """Whether it is a NumPy scalar whose powers are those of C, whatever the exponent is."""
+    return node.array_type.scalar and node.array_type.dtype.kind == "f"
 
 
 def inplace(machine: Machine, op: str, lhs: ArrayValue, rhs: Value) -> Value:

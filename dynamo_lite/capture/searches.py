@@ -73,16 +73,17 @@ def _refuse_nan(machine: Machine, value: Value) -> None:
         machine.tracer.require(ScalarOp("ge", "bool", (number, -math.inf)))
 
 
-def place_of(machine: Machine, items: list[Value], value: Value) -> int | None:
-    """Where a list first has an item equal to `value`, both known ints or strings; None where that is not known."""
+def item_equal_to(machine: Machine, items: list[Value], value: Value) -> Value:
+    """The first item of a list that is equal to `value`, all known ints or strings up to there."""
     wanted = machine.realised(value)
-    for place, item in enumerate(map(machine.realised, items)):
-        known = [one.value if isinstance(one, ConstantValue) else None for one in (wanted, item)]
-        if not all(type(one) in (int, str) for one in known):
-            return None
+    for one in items:
+        item = machine.realised(one)
+        known = [part.value if isinstance(part, ConstantValue) else None for part in (wanted, item)]
+        if not all(type(part) in (int, str) for part in known):
+            break
         if known[0] == known[1]:
-            return place
-    return None
+            return one
+    raise Break("side-effect-container", "list.remove")
 
 
-__all__ = ["index_of", "place_of"]
+__all__ = ["index_of", "item_equal_to"]

@@ -41,7 +41,7 @@ from dynamo_lite.schedule.steps import Call, Map, Reg
 from dynamo_lite.schedule.steps import View as ViewStep
 
 FULL = (None, None, None)
-MOST_LOOPS = 40
+MOST_LOOPS = 100
 Elementwise: TypeAlias = Callable[[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool]  # Target.loop
 
 

@@ -388,6 +388,22 @@ def _whole(machine: Machine, value: Value) -> Value:
     return value
 
 
+def _set_each(machine: Machine, container: ArrayValue, index: Value, value: Value) -> bool:
+    """``container[index] = [a, b, c]`` where some are Python's or NumPy's numbers: each is stored alone, as NumPy does."""
+    if not isinstance(value, SequenceValue) or value.filled is not None or value.cells is not None:
+        return False
+    items = [realise(machine.tracer, item) for item in value.known]
+    if not any(isinstance(item, EitherValue) for item in items):
+        return False
+    row = numpy_rules.get_item(machine, container, _as_index(machine, index))
+    type_ = row.node.array_type if isinstance(row, ArrayValue) and row.node.op == "basic_index" else None
+    if type_ is None or type_.ndim != 1 or not machine.tracer.relate(make("eq", type_.shape[0], len(items))):
+        return False
+    for place, item in enumerate(items):
+        set_item(machine, row, ConstantValue(None, place), item)
+    return True
+
+
 def set_item(machine: Machine, container: Value, index: Value, value: Value) -> None:
     """container[index] = value."""
     if isinstance(value, EitherValue) and isinstance(container, ArrayValue):
@@ -397,6 +413,8 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
             return ConstantValue(None, None)
 
         split(machine, value, store)
+        return
+    if isinstance(container, ArrayValue) and _set_each(machine, container, index, value):
         return
     reason = "side-effect-container", f"item assignment to {a_kind(container)}"
     match container:
