@@ -23,10 +23,10 @@ from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import cells, complex_operators, consumers, draws, lists, numpy_rules, scopes, text_methods
 from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, may_choose, split
 from dynamo_lite.capture.consuming import as_loop
-from dynamo_lite.capture.folding import check_items, python_result
+from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
-from dynamo_lite.capture.handlers.containers import constant_index, get_item, length, set_item
+from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import drain, extend, iterate, iterate_part, next_item
@@ -39,7 +39,7 @@ from dynamo_lite.capture.numbers import (
     number_unary,
     rounded_to_int,
 )
-from dynamo_lite.capture.searches import index_of, item_equal_to
+from dynamo_lite.capture.searches import index_of, insert, remove
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
@@ -238,11 +238,10 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             if isinstance(index, int) and -len(owner.items) <= index < len(owner.items):
                 return owner.items.pop(index)
         if is_own and name == "insert" and len(args) == 2 and owner.cells is None:
-            check_items(len(owner.items) + 1)
-            owner.items.insert(constant_index(machine, args[0]), args[1])
+            insert(machine, owner.items, args[0], args[1])
             return ConstantValue(None, None)
         if is_own and name == "remove" and len(args) == 1:
-            owner.items.remove(item_equal_to(machine, owner.items, args[0]))
+            remove(machine, owner.items, args[0])
             return ConstantValue(None, None)
         if is_own and name == "reverse" and not args:
             owner.items.reverse()

@@ -1,4 +1,4 @@
-"""list.index() of numbers that only the run knows, in loops: a chain of choices.
+"""Lists by their items: list.index() of numbers that only the run knows, in loops a chain of choices; insert, remove.
 
     d = [abs(c - x) for c in (0.1, 0.5, 0.9)]
     k = d.index(min(d))         %cond: y0 = cond(d0 == m): returns 0, else returns cond(d1 == m): returns 1, else 2
@@ -14,9 +14,10 @@ from functools import reduce
 
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.choices import GoesOn, as_number_here, choose, data_condition
+from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.control import known_truth
-from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, SequenceValue, Value
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of, make
@@ -73,17 +74,26 @@ def _refuse_nan(machine: Machine, value: Value) -> None:
         machine.tracer.require(ScalarOp("ge", "bool", (number, -math.inf)))
 
 
-def item_equal_to(machine: Machine, items: list[Value], value: Value) -> Value:
-    """The first item of a list that is equal to `value`, all known ints or strings up to there."""
+def insert(machine: Machine, items: list[Value], index: Value, value: Value) -> None:
+    """list.insert(index, value)."""
+    place = as_constant(machine, index)
+    if type(place) is not int:
+        raise Break("side-effect-container", "list.insert")
+    check_items(len(items) + 1)
+    items.insert(place, value)
+
+
+def remove(machine: Machine, items: list[Value], value: Value) -> None:
+    """list.remove(value), where all are known ints or strings up to the first one that is equal."""
     wanted = machine.realised(value)
-    for one in items:
-        item = machine.realised(one)
+    for place, item in enumerate(map(machine.realised, items)):
         known = [part.value if isinstance(part, ConstantValue) else None for part in (wanted, item)]
         if not all(type(part) in (int, str) for part in known):
             break
         if known[0] == known[1]:
-            return one
+            del items[place]
+            return
     raise Break("side-effect-container", "list.remove")
 
 
-__all__ = ["index_of", "item_equal_to"]
+__all__ = ["index_of", "insert", "remove"]
