@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 import random
 import sys
 import types
@@ -26,7 +25,7 @@ from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
-from dynamo_lite.capture.handlers.containers import get_item, length, set_item
+from dynamo_lite.capture.handlers.containers import length
 from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import drain, extend, iterate, iterate_part, next_item
@@ -779,25 +778,3 @@ RULES[any], RULES[all] = _search(True), _search(False)
 @rule(warnings.warn, warnings.warn_explicit)
 def _warn(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("output", "warnings.warn")
-
-
-@rule(operator.index)
-def _index(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = only(args, kwargs)
-    scalar = as_scalar(value)
-    if scalar is None or kind_of(scalar) not in ("int", "bool"):
-        raise Break("c-function", "operator.index")
-    return value if kind_of(scalar) == "int" else ConstantValue(None, int(as_constant(machine, value)))
-
-
-@rule(operator.getitem)
-def _getitem(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    container, index = positional(args, kwargs, 2)
-    return get_item(machine, container, index)
-
-
-@rule(operator.setitem)
-def _setitem(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    container, index, value = positional(args, kwargs, 3)
-    set_item(machine, container, index, value)
-    return ConstantValue(None, None)

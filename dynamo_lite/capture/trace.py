@@ -17,7 +17,16 @@ from dataclasses import replace
 from typing import Any
 
 from dynamo_lite import _C, budget, ops
-from dynamo_lite.capture import handlers, item_rules, math_functions, numpy_functions, opaque, packed, sums
+from dynamo_lite.capture import (
+    handlers,
+    item_rules,
+    math_functions,
+    numpy_functions,
+    opaque,
+    operator_functions,
+    packed,
+    sums,
+)
 from dynamo_lite.capture.cells import alone
 from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.kept import kept_locals
@@ -540,6 +549,7 @@ __all__ = [
     "math_functions",
     "numpy_functions",
     "opaque",
+    "operator_functions",
     "packed",
     "slot_names",
     "sums",

@@ -389,7 +389,7 @@ def _whole(machine: Machine, value: Value) -> Value:
 
 
 def _set_each(machine: Machine, container: ArrayValue, index: Value, value: Value) -> bool:
-    """``container[index] = [a, b, c]`` where some are Python's or NumPy's numbers: each is stored alone, as NumPy does."""
+    """``container[index] = [a, b, c]`` where some are either Python's or NumPy's numbers: each is stored alone."""
     if not isinstance(value, SequenceValue) or value.filled is not None or value.cells is not None:
         return False
     items = [realise(machine.tracer, item) for item in value.known]
