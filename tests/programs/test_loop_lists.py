@@ -755,12 +755,33 @@ def tuples(x: Any, n: int) -> Any:
 
 @case(vector, plain=True)
 def a_tuple_that_lives_on(x: Any, n: int) -> Any:
+    out, pair = [], None
+    for _ in range(n):
+        x = x * 0.5
+        pair = (x, x + 1.0)
+        out.append(pair)
+    return out, x, pair
+
+
+@case(vector)
+def a_tuple_under_a_name_that_nobody_reads(x: Any, n: int) -> Any:
     out = []
     for _ in range(n):
         x = x * 0.5
         pair = (x, x + 1.0)
         out.append(pair)
     return out, x
+
+
+@case(vector, plain=True)
+def a_tuple_in_two_lists(x: Any, n: int) -> Any:
+    out, other = [], []
+    for _ in range(n):
+        x = x * 0.5
+        pair = [x, x + 1.0]
+        out.append(pair)
+        other.append(pair)
+    return out, other
 
 
 @case(vector, plain=True)
