@@ -129,6 +129,7 @@ def laid_out(value: Any, layout: str) -> Any:
         (lambda m: np.tensordot(m, m, ([0, 0], [0, 0])), (M,)),
         (lambda v: np.rot90(v), (V,)),
         (lambda m: np.rollaxis(m, 3), (M,)),
+        (lambda m: np.rollaxis([m], 0), (M,)),
         (lambda v: np.add.reduceat(v, [0, 99]), (V,)),
         (lambda v: np.tile(1.0, -2), (V,)),
         (lambda v, w: np.broadcast_arrays(v, w[:, None]), (V, W)),

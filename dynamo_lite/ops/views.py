@@ -24,6 +24,7 @@ from dynamo_lite.ops.parameters import (
     AxesOrArrayOrNone,
     AxesOrList,
     DTypeArg,
+    ExistingArray,
     Int,
     OperandArg,
     OrderCF,
@@ -181,7 +182,7 @@ def _bind_rot90(ask: Relate, m: ArrayArg, k: Int = 1, axes: AxesOrList = (0, 1))
 
 
 @spell("transpose", "np.rollaxis", np.rollaxis)
-def _bind_rollaxis(ask: Relate, a: ArrayArg, axis: Int, start: Int = 0) -> Bound:
+def _bind_rollaxis(ask: Relate, a: ExistingArray, axis: Int, start: Int = 0) -> Bound:
     ndim = a.array_type.ndim
     place = axis_of(axis, ndim)
     if not -ndim <= start <= ndim:
