@@ -68,6 +68,33 @@ def mandelbrot_elements(xs, ys, most):
     return counts
 
 
+def escape_times(xs, ys, most):
+    counts = np.zeros((len(ys), len(xs)), dtype=np.int64)
+    for j in range(len(ys)):
+        for i in range(len(xs)):
+            c = complex(xs[i], ys[j])
+            z = 0j
+            n = 0
+            while n < most and abs(z) <= 2.0:
+                z = z * z + c
+                n += 1
+            counts[j, i] = n
+    return counts
+
+
+def newton_basins(xs, ys, most):
+    steps = np.zeros((len(ys), len(xs)), dtype=np.int64)
+    for j in range(len(ys)):
+        for i in range(len(xs)):
+            z = complex(xs[i], ys[j])
+            n = 0
+            while n < most and abs(z * z * z - 1.0) > 1e-6:
+                z = z - (z * z * z - 1.0) / (3.0 * z * z)
+                n += 1
+            steps[j, i] = n
+    return steps
+
+
 def bilateral(image, radius, spread):
     height, width = image.shape
     out = image.copy()
@@ -123,6 +150,22 @@ PROGRAMS = (
         "mandelbrot_elements",
         mandelbrot_elements,
         lambda r, n, most: (np.linspace(-2.0, 0.5, n), np.linspace(-1.25, 1.25, n), most),
+        (4, 5),
+        (20, 20),
+        (60, 40),
+    ),
+    LoopProgram(
+        "escape_times",
+        escape_times,
+        lambda r, n, most: (np.linspace(-2.0, 0.5, n), np.linspace(-1.25, 1.25, n), most),
+        (4, 5),
+        (20, 20),
+        (60, 40),
+    ),
+    LoopProgram(
+        "newton_basins",
+        newton_basins,
+        lambda r, n, most: (np.linspace(-2.0, 2.1, n), np.linspace(-2.0, 2.2, n), most),
         (4, 5),
         (20, 20),
         (60, 40),

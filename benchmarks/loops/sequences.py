@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import cmath
+
 import numpy as np
 
 from benchmarks.loops.program import LoopProgram
@@ -193,6 +195,16 @@ def histogram(values, bins):
     return counts
 
 
+def fourier_sums(x):
+    out = np.zeros(len(x), dtype=np.complex128)
+    for k in range(len(x)):
+        total = 0j
+        for n in range(len(x)):
+            total += x[n] * cmath.exp(-2j * cmath.pi * k * n / len(x))
+        out[k] = total
+    return out
+
+
 def _kalman(rng, steps):
     f = np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
     h = np.array([[1.0, 0.0, 0.0]])
@@ -245,5 +257,6 @@ PROGRAMS = (
     LoopProgram("n_body_pairs", n_body_pairs, _bodies, (4, 2), (10, 40), (150, 10)),
     LoopProgram("collatz", collatz, lambda r, n: (n,), (8,), (100,), (2000,)),
     LoopProgram("prefix_sums", prefix_sums, lambda r, n: (r.normal(size=n),), (6,), (1000,), (50_000,)),
+    LoopProgram("fourier_sums", fourier_sums, lambda r, n: (r.normal(size=n),), (6,), (40,), (300,)),
     LoopProgram("histogram", histogram, lambda r, n, b: (r.random(n), b), (9, 3), (1000, 16), (20_000, 64)),
 )

@@ -49,6 +49,31 @@ def mandelbrot_elements(xs, ys, most):
     return lax.fori_loop(0, most, step, (zeros, zeros, jnp.zeros(cx.shape, dtype=jnp.int64)))[2]
 
 
+def escape_times(xs, ys, most):
+    """All pixels at once, each standing still once it is outside."""
+    cx, cy = jnp.meshgrid(xs, ys)
+    c = cx + 1j * cy
+
+    def step(_, state):
+        z, counts = state
+        inside = jnp.abs(z) <= 2.0
+        return jnp.where(inside, z * z + c, z), counts + inside
+
+    return lax.fori_loop(0, most, step, (jnp.zeros_like(c), jnp.zeros(c.shape, dtype=jnp.int64)))[1]
+
+
+def newton_basins(xs, ys, most):
+    """All places at once, each standing still once it has arrived."""
+    x, y = jnp.meshgrid(xs, ys)
+
+    def step(_, state):
+        z, steps = state
+        goes_on = jnp.abs(z * z * z - 1.0) > 1e-6
+        return jnp.where(goes_on, z - (z * z * z - 1.0) / (3.0 * z * z), z), steps + goes_on
+
+    return lax.fori_loop(0, most, step, (x + 1j * y, jnp.zeros(x.shape, dtype=jnp.int64)))[1]
+
+
 def bilateral(image, radius, spread):
     """All pixels at once, one place in the window after the other."""
     height, width = (length - 2 * radius for length in image.shape)
@@ -83,6 +108,8 @@ FORMS = (
     JaxForm(mandelbrot_masked, static=("most",)),
     JaxForm(mandelbrot_where, static=("most",)),
     JaxForm(mandelbrot_elements, static=("most",)),
+    JaxForm(escape_times, static=("most",)),
+    JaxForm(newton_basins, static=("most",)),
     JaxForm(bilateral, static=("radius",)),
     JaxForm(flood),
 )

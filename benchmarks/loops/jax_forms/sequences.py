@@ -174,6 +174,11 @@ def histogram(values, bins):
     return jnp.zeros(bins, dtype=jnp.int64).at[slots].add(1, mode="drop")
 
 
+def fourier_sums(x):
+    numbers = jnp.arange(len(x))
+    return jnp.exp(-2j * jnp.pi * jnp.outer(numbers, numbers) / len(x)) @ x.astype(jnp.complex128)
+
+
 FORMS = (
     JaxForm(levenshtein),
     JaxForm(folding),
@@ -188,5 +193,6 @@ FORMS = (
     JaxForm(n_body_pairs, static=("steps",)),
     JaxForm(collatz, static=("most",)),
     JaxForm(prefix_sums),
+    JaxForm(fourier_sums),
     JaxForm(histogram, static=("bins",)),
 )
