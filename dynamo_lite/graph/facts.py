@@ -80,17 +80,17 @@ class Facts:
             self._opaque[str(negate(condition))] = False
             return
         relation, terms, bound = normal
-        low, high = self._range.get(terms, (-math.inf, math.inf))
         if relation == "ne":
             self._unequal.setdefault(terms, set()).add(bound)
-        if relation in ("ge", "eq"):
-            low = max(low, bound)
-        if relation in ("le", "eq"):
-            high = min(high, bound)
-        self._range[terms] = (low, high)
-        self._known_bounds.clear()
+        ends = bound if relation in ("ge", "eq") else -math.inf, bound if relation in ("le", "eq") else math.inf
+        self._narrow(terms, *ends)
         if relation == "eq":
             self._unite(*condition.operands)  # type: ignore[union-attr]
+
+    def _narrow(self, terms: LinearKey, least: float, most: float) -> None:
+        low, high = self._range.get(terms, (-math.inf, math.inf))
+        self._range[terms] = max(low, least), min(high, most)
+        self._known_bounds.clear()
 
     def _unite(self, one: Scalar, other: Scalar) -> None:
         """Call two numbers by one name, and note what is known of them under that."""
@@ -103,10 +103,13 @@ class Facts:
         if isinstance(atom, Symbol) and atom.axis is not None:  # its name obeys what every size obeys
             self._note(make("ge", self.equalities.canonical(atom), 0))
             self._note(make("ne", self.equalities.canonical(atom), 1))
-        elif isinstance(atom, ScalarOp):  # and so does what a term's operands tell of it
+        elif isinstance(atom, ScalarOp):  # and so does what a term's operands tell of it, which nobody has to be told
             for relation, end in zip(("ge", "le"), bounds, strict=True):
-                if math.isfinite(end):
-                    self._note(make(relation, self.equalities.canonical(atom), int(end)))
+                named = make(relation, self.equalities.canonical(atom), int(end)) if math.isfinite(end) else True
+                normal = _normal(named) if isinstance(named, ScalarOp) else None
+                if normal is not None:
+                    _, terms, bound = normal
+                    self._narrow(terms, *((bound, math.inf) if normal[0] == "ge" else (-math.inf, bound)))
         for known in list(self.learned):
             if names & symbols_of(known):
                 self._note(self.equalities.canonical(known))

@@ -248,7 +248,7 @@ def test_often_left_loops_are_not_left_any_more() -> None:
         for i in range(n):
             x = x + 1.0
             if x[0] > 0.0:
-                show(i)
+                show(repr(i))
         return x
 
     fast = dynamo_lite.compile(function, options=SETTINGS)
