@@ -319,10 +319,29 @@ def parts_of_a_constant(c, n):  # type: ignore[no-untyped-def]
     return s, t, s is t, c
 
 
+def beside_large_ints(c, n):  # type: ignore[no-untyped-def]
+    z, found = c + 1e16, 0
+    for k in range(n):
+        z = z + k * 2
+        found += (z == 10**400) + (z != 2**53 + 1) + (z == 10**16 + 1) + (z == 2 * 10**16 // 2 + k)
+        if k > 7:
+            z = z - 10**400
+    return z, found, complex(2.0**53 + k * 0.0, 0) == 2**53 + 1 if n else None
+
+
+def parts_by_numpy(c, n):  # type: ignore[no-untyped-def]
+    z, found = c * 1.0, []
+    for _ in range(n):
+        z = z * 0.5 + 1j
+        found += [np.real(z), np.imag(z), np.isreal(z), np.iscomplex(z)]
+    return found, np.real(z), np.imag(z), np.isreal(z), np.real(c)
+
+
 HOSTILE = [
     *(divides, divides_in_vain, squares, squares_in_vain, sizes_in_vain, exponentials, inverse_powers),
     *(zeros_and_signs, as_it_was, two_names, exchanged, begun_inside, kept_in_a_list, left_early, of_an_array),
     *(of_narrow_arrays, ended_by_nothing, raised_half_way, parts_of_a_constant),
+    *(beside_large_ints, parts_by_numpy),
 ]
 GIVEN = [
     *(0.3 + 0.5j, 2 + 0j, -1.5 - 0.25j, 0j, complex(-0.0, -0.0), 1e150 + 1e10j, complex(math.inf, 1), 3, 0.5),
