@@ -350,15 +350,16 @@ def _with_arrays(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | N
     """An operator of NumPy's, which computes in complex128 all the same."""
     if not (isinstance(lhs, ComplexValue) or isinstance(rhs, ComplexValue)):
         return None
-    numpy_rules.require_double(lhs, rhs)
-    return numpy_rules.binary(machine, op, *(as_numpy(machine, one) for one in (lhs, rhs)))
+    return numpy_rules.binary(machine, op, *as_numpy(machine, lhs, rhs))
 
 
-def as_numpy(machine: Machine, value: Value) -> Value:
-    """A complex number that only the run knows as a complex128; any other value as it is."""
-    if not isinstance(value, ComplexValue):
-        return value
-    return ArrayValue(None, numpy_rules.complex_node(machine, value))
+def as_numpy(machine: Machine, *operands: Value) -> list[Value]:
+    """Operands of NumPy: a complex number that only the run knows as a complex128, any other value as it is."""
+    numpy_rules.require_double(*operands)
+    return [
+        ArrayValue(None, numpy_rules.complex_node(machine, one)) if isinstance(one, ComplexValue) else one
+        for one in operands
+    ]
 
 
 def _power(machine: Machine, base: Value, exponent: Value) -> Value | None:

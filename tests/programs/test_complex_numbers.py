@@ -337,11 +337,19 @@ def parts_by_numpy(c, n):  # type: ignore[no-untyped-def]
     return found, np.real(z), np.imag(z), np.isreal(z), np.real(c)
 
 
+def compared_with_narrow_numbers(c, n):  # type: ignore[no-untyped-def]
+    z = w = c * 1.0
+    for _ in range(n):
+        z, w = z * 1.0, 0.1 + w * 0
+    narrow = np.full(2, 0.1, np.float32), np.full(2, 0.1 + 0.5j, np.complex64)
+    return [(one == w, w != one[0], z == one, one[1] == z, z == np.float32(0.1)) for one in narrow]
+
+
 HOSTILE = [
     *(divides, divides_in_vain, squares, squares_in_vain, sizes_in_vain, exponentials, inverse_powers),
     *(zeros_and_signs, as_it_was, two_names, exchanged, begun_inside, kept_in_a_list, left_early, of_an_array),
     *(of_narrow_arrays, ended_by_nothing, raised_half_way, parts_of_a_constant),
-    *(beside_large_ints, parts_by_numpy),
+    *(beside_large_ints, parts_by_numpy, compared_with_narrow_numbers),
 ]
 GIVEN = [
     *(0.3 + 0.5j, 2 + 0j, -1.5 - 0.25j, 0j, complex(-0.0, -0.0), 1e150 + 1e10j, complex(math.inf, 1), 3, 0.5),
