@@ -411,6 +411,7 @@ def powers_of_an_argument_in_vain(x, n):  # type: ignore[no-untyped-def]
     for _ in range(n):
         total += 1.0
         (x - 0.5) ** -1
+        int(x * 1e300 * 1e8)
         1e200**x
     return total
 
