@@ -416,7 +416,10 @@ def powers_of_an_argument_in_vain(x, n):  # type: ignore[no-untyped-def]
     return total
 
 
-@pytest.mark.parametrize("fn", [powers_in_vain, powers_of_an_argument_in_vain, quotients_in_vain], ids=lambda fn: fn.__name__)
+IN_VAIN = [powers_in_vain, powers_of_an_argument_in_vain, quotients_in_vain]
+
+
+@pytest.mark.parametrize("fn", IN_VAIN, ids=lambda fn: fn.__name__)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_floats_of_which_nobody_wants_the_result_raise_all_the_same(fn: Callable[..., Any], backend: str) -> None:
     calls = [lambda x=x, n=n: (x, n) for x in (1.5, 0.5, 2.0, -1.0, 0.0) for n in (3, 1, 12)]
