@@ -318,3 +318,14 @@ def test_loops_that_are_machine_code(function: Callable[..., Any], args: tuple[A
     report = require_equal(function, copies_of(*args), compile=whole)
     assert report.stats["breaks"] == report.stats["declines"] == 0
     assert machines_of(report.compiled) == 1
+
+
+def test_a_string_that_a_method_gives_back_is_the_same_one() -> None:
+    def stripped(x: Any, text: str) -> Any:
+        same = text.strip("a")
+        bare = text.strip
+        return (x * 2 if same is text else x + 1), same is text, bare() == text
+
+    texts = (" b ", "abc", "bcd", "a", "", "cbd")
+    variants = [lambda text=text: (V.copy(), "".join(list(text))) for text in texts]  # type: ignore[misc]
+    require_equal(stripped, variants[0], variants=variants[1:], compile=whole)

@@ -535,6 +535,8 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             machine.tracer.require(ScalarOp("lt", "bool", (value.expr, 2.0**63)))
             return machine.tracer.number(make("trunc", value.expr))
         if -(2**63) <= machine.tracer.hint(value.expr) < 2**63:  # type: ignore[operator]
+            machine.tracer.relate(ScalarOp("ge", "bool", (value.expr, -(2.0**63))))
+            machine.tracer.relate(ScalarOp("lt", "bool", (value.expr, 2.0**63)))
             return not_too_long(machine.tracer.number(make("trunc", value.expr)))
     return python_result(int, as_constant(machine, value))
 

@@ -248,7 +248,10 @@ def parts_of(machine: Machine, value: Value) -> Parts | None:
     if number is None:
         return None
     if not is_symbolic(number):
-        return float(number), 0.0  # type: ignore[arg-type]
+        try:
+            return float(number), 0.0  # type: ignore[arg-type]
+        except OverflowError as error:
+            raise Break("python-exception", f"OverflowError: {error}") from None
     if kind_of(number) == "bool":
         return None
     return number if kind_of(number) == "float" else make("mul", number, 1.0), 0.0
@@ -347,15 +350,16 @@ def _with_arrays(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | N
     """An operator of NumPy's, which computes in complex128 all the same."""
     if not (isinstance(lhs, ComplexValue) or isinstance(rhs, ComplexValue)):
         return None
-    numpy_rules.require_double(lhs, rhs)
-    return numpy_rules.binary(machine, op, *(as_numpy(machine, one) for one in (lhs, rhs)))
+    return numpy_rules.binary(machine, op, *as_numpy(machine, lhs, rhs))
 
 
-def as_numpy(machine: Machine, value: Value) -> Value:
-    """A complex number that only the run knows as a complex128; any other value as it is."""
-    if not isinstance(value, ComplexValue):
-        return value
-    return ArrayValue(None, numpy_rules.complex_node(machine, value))
+def as_numpy(machine: Machine, *operands: Value) -> list[Value]:
+    """Operands of NumPy: a complex number that only the run knows as a complex128, any other value as it is."""
+    numpy_rules.require_double(*operands)
+    return [
+        ArrayValue(None, numpy_rules.complex_node(machine, one)) if isinstance(one, ComplexValue) else one
+        for one in operands
+    ]
 
 
 def _power(machine: Machine, base: Value, exponent: Value) -> Value | None:
@@ -388,7 +392,7 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
         return None
     if isinstance(lhs, ArrayValue) or (isinstance(rhs, ArrayValue) and not _is_float64(rhs)):
         return None
-    operands = [parts_of(machine, one) for one in (lhs, rhs)]
+    operands = [_compared(machine, one) for one in (lhs, rhs)]
     if operands[0] is None or operands[1] is None:
         return None
     join, found = "and" if op == "==" else "or", list[Scalar]()
@@ -398,6 +402,12 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
         assert truth is not None
         found.append(truth)
     return machine.tracer.number(make(join, *found))
+
+
+def _compared(machine: Machine, value: Value) -> Parts | None:
+    """The parts that are compared: an int is not rounded."""
+    number = as_scalar(value)
+    return (number, 0.0) if number is not None and kind_of(number) == "int" else parts_of(machine, value)
 
 
 def attribute(machine: Machine, owner: ComplexValue, name: str) -> Value | None:

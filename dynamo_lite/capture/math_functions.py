@@ -23,7 +23,7 @@ from dynamo_lite.capture.numbers import (
     rounded_to_int,
     square_root,
 )
-from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, NumberValue, Value
+from dynamo_lite.capture.value import ArrayValue, Break, ComplexValue, ConstantValue, NumberValue, Value
 from dynamo_lite.graph.scalar import FUNCTIONS, FUNCTIONS_OF_MATH, is_symbolic, kind_of
 
 
@@ -183,3 +183,23 @@ def _complex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if any(as_scalar(number) is None and not isinstance(number, ConstantValue) for number in numbers):
         raise Break("python-call", "complex")
     return python_result(complex, *(as_constant(machine, number) for number in numbers))
+
+
+def _make_part(function: Any) -> Rule:
+    """np.real and np.imag, of a complex number of Python's its attribute."""
+
+    def read(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        value = machine.realised(args[0]) if len(args) == 1 and not kwargs else None
+        if isinstance(value, ComplexValue):
+            part = complex_operators.attribute(machine, value, function.__name__)
+            assert part is not None
+            return part
+        found = numpy_rules.call_numpy(machine, function, list(args), dict(kwargs))
+        assert found is not None
+        return found
+
+    return read
+
+
+rule(np.real)(_make_part(np.real))
+rule(np.imag)(_make_part(np.imag))

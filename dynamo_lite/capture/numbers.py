@@ -84,8 +84,7 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             return NumberValue(None, ScalarOp(SCALAR_OPS[op], "float", (a, b)))
         if op == "**" and "float" in kinds and kinds <= {"int", "float"}:
             raised = ScalarOp("pow", "float", (a, b))
-            if tracer.varies(raised):  # where it is an error, nobody may want the result
-                tracer.require(ScalarOp("le", "bool", (raised, math.inf)))
+            _require_power(tracer, raised)
             return NumberValue(None, raised)
         if op == "**" and kinds == {"int"} and b in (2, 3):
             square = make("mul", a, a)
@@ -211,6 +210,13 @@ def _exact_as_float(tracer: Tracer, value: Scalar) -> bool:
     """Whether an int converts to float exactly, so that dividing the floats is Python's division of the ints."""
     limit = 2**53
     return all(holds(tracer, ScalarOp(op, "bool", (value, bound))) for op, bound in (("le", limit), ("ge", -limit)))
+
+
+def _require_power(tracer: Tracer, raised: ScalarOp) -> None:
+    """Refuse a power that is an error, or have the program decline for it: nobody may want the result."""
+    if not tracer.varies(raised):
+        tracer.hint(raised)
+    tracer.require(ScalarOp("le", "bool", (raised, math.inf)))
 
 
 def holds(tracer: Tracer, condition: Scalar) -> bool:

@@ -85,8 +85,9 @@ def _strides(tracer: Tracer, node: Node, depth: int) -> list[Scalar] | None:
         return _in_c_order(shape)
     if node.kind is not NodeKind.CALL or node.array_type.scalar or depth == 0:
         return None
-    if node.op in _IN_ORDER and node.params.get("order", "K") == "C":
-        return _in_c_order(shape)
+    order = node.params.get("order", "K")
+    if node.op in _IN_ORDER and order != "K":  # else as its operand lies
+        return _in_c_order(shape) if order == "C" else None
     if node.op in _IN_C_ORDER and node.params.get("order", "C") == "C":
         return _in_c_order(shape)
     if ops.REGISTRY[node.op].kind is OpKind.ELEMENTWISE:

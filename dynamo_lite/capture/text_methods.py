@@ -31,7 +31,14 @@ def call(machine: Machine, method: Any, owner: Value | None, args: list[Value]) 
     items = [machine.realised(arg) for arg in args]
     if not all(map(_is_text, items)):
         raise Break("c-function", method.__qualname__)
-    return python_result(method, *(as_constant(machine, one) for one in (*(() if owner is None else (owner,)), *items)))
+    given = [as_constant(machine, one) for one in (*(() if owner is None else (owner,)), *items)]
+    found = python_result(method, *given)
+    text = method.__self__ if owner is None else given[0]
+    if isinstance(found, ConstantValue) and found.value is text and text:
+        if owner is None:
+            raise Break("c-function", method.__qualname__)  # at another call it is that call's string, as of strip()
+        return owner
+    return found
 
 
 def _is_text(value: Value) -> bool:

@@ -319,10 +319,37 @@ def parts_of_a_constant(c, n):  # type: ignore[no-untyped-def]
     return s, t, s is t, c
 
 
+def beside_large_ints(c, n):  # type: ignore[no-untyped-def]
+    z, found = c + 1e16, 0
+    for k in range(n):
+        z = z + k * 2
+        found += (z == 10**400) + (z != 2**53 + 1) + (z == 10**16 + 1) + (z == 2 * 10**16 // 2 + k)
+        if k > 7:
+            z = z - 10**400
+    return z, found, complex(2.0**53 + k * 0.0, 0) == 2**53 + 1 if n else None
+
+
+def parts_by_numpy(c, n):  # type: ignore[no-untyped-def]
+    z, found = c * 1.0, []
+    for _ in range(n):
+        z = z * 0.5 + 1j
+        found += [np.real(z), np.imag(z), np.isreal(z), np.iscomplex(z)]
+    return found, np.real(z), np.imag(z), np.isreal(z), np.real(c)
+
+
+def compared_with_narrow_numbers(c, n):  # type: ignore[no-untyped-def]
+    z = w = c * 1.0
+    for _ in range(n):
+        z, w = z * 1.0, 0.1 + w * 0
+    narrow = np.full(2, 0.1, np.float32), np.full(2, 0.1 + 0.5j, np.complex64)
+    return [(one == w, w != one[0], z == one, one[1] == z, z == np.float32(0.1)) for one in narrow]
+
+
 HOSTILE = [
     *(divides, divides_in_vain, squares, squares_in_vain, sizes_in_vain, exponentials, inverse_powers),
     *(zeros_and_signs, as_it_was, two_names, exchanged, begun_inside, kept_in_a_list, left_early, of_an_array),
     *(of_narrow_arrays, ended_by_nothing, raised_half_way, parts_of_a_constant),
+    *(beside_large_ints, parts_by_numpy, compared_with_narrow_numbers),
 ]
 GIVEN = [
     *(0.3 + 0.5j, 2 + 0j, -1.5 - 0.25j, 0j, complex(-0.0, -0.0), 1e150 + 1e10j, complex(math.inf, 1), 3, 0.5),
@@ -378,7 +405,21 @@ def quotients_in_vain(x, n):  # type: ignore[no-untyped-def]
     return total
 
 
-@pytest.mark.parametrize("fn", [powers_in_vain, quotients_in_vain], ids=lambda fn: fn.__name__)
+def powers_of_an_argument_in_vain(x, n):  # type: ignore[no-untyped-def]
+    x**-n
+    total = 0.0
+    for _ in range(n):
+        total += 1.0
+        (x - 0.5) ** -1
+        int(x * 1e300 * 1e8)
+        1e200**x
+    return total
+
+
+IN_VAIN = [powers_in_vain, powers_of_an_argument_in_vain, quotients_in_vain]
+
+
+@pytest.mark.parametrize("fn", IN_VAIN, ids=lambda fn: fn.__name__)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_floats_of_which_nobody_wants_the_result_raise_all_the_same(fn: Callable[..., Any], backend: str) -> None:
     calls = [lambda x=x, n=n: (x, n) for x in (1.5, 0.5, 2.0, -1.0, 0.0) for n in (3, 1, 12)]

@@ -90,6 +90,9 @@ def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
     del frame.stack[-2:]
 
 
+_METHOD = types.MethodDescriptorType
+
+
 def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
     """owner.name, stating the guards that keep it true."""
     if name in CHANGING_METHODS and is_changed_unread(machine.tracer, owner):
@@ -104,6 +107,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return computed_number(getattr(owner.value, name))  # another object each time
         case ConstantValue() if type(owner.value) is complex and name == "conjugate":
             return MethodValue(None, ConstantValue(None, None), owner, name)
+        case ConstantValue() if type(owner.value) is str and type(found := getattr(str, name, None)) is _METHOD:
+            return MethodValue(None, ConstantValue(constant(found), found), owner, name)
         case ConstantValue():
             return _constant_attribute(machine, owner, name)
         case ComplexValue() if (part := complex_operators.attribute(machine, owner, name)) is not None:

@@ -253,7 +253,7 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if of_complex is not None:
         return of_complex
     if _is_array(lhs) or _is_array(rhs):
-        return numpy_rules.compare(machine, op, *(complex_operators.as_numpy(machine, one) for one in (lhs, rhs)))
+        return numpy_rules.compare(machine, op, *complex_operators.as_numpy(machine, lhs, rhs))
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
         return number_compare(machine.tracer, op, lhs, rhs)
     if _are_numpy_numbers(lhs, rhs) and (as_scalar(lhs) is not None or as_scalar(rhs) is not None):
