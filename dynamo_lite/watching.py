@@ -418,20 +418,30 @@ def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
 
 def _is_of_numbers(code: Code, loop: Loop, names: dict[str, Any]) -> bool:
     """Whether a loop does nothing but compute with numbers and elements of arrays, as far as its code tells."""
-    instrs = [code.instrs[index] for index in loop.body]
-    used = (names[instr.arg] for instr in instrs if instr.op == "LOAD_GLOBAL" and instr.arg in names)
-    if not all(_computes(value) or _is_of_python(value) for value in used):
-        return False
-    found = {instr.op for instr in instrs}
-    return {"BINARY_OP", "BINARY_SUBSCR"} <= found and found.isdisjoint(_NOT_OF_NUMBERS)
+    found = set()
+    for index in loop.body:
+        instr, before = code.instrs[index], code.instrs[index - 1]
+        if instr.op in _GLOBALS and instr.arg in names:
+            value = names[instr.arg]
+            if not (_computes(value) or _is_of_python(value)):
+                return False
+        is_of_module = before.op in _GLOBALS and type(names.get(before.arg)) is types.ModuleType
+        if not (instr.op == "LOAD_METHOD" and is_of_module):
+            found.add(instr.op)
+    return "BINARY_OP" in found and not found.isdisjoint(_OF_NUMBERS) and found.isdisjoint(_NOT_OF_NUMBERS)
 
 
 def _is_of_python(value: object) -> bool:
-    """Whether it is math, of it, or a function or value of Python's own."""
+    """Whether it is a module of numbers, of it, or a function or value of Python's own."""
     if type(value) is types.ModuleType:
-        return value.__name__ == "math"
+        return value.__name__ in _NUMBER_MODULES
     of = getattr(value, "__module__", None) if callable(value) else "builtins"
-    return of in ("builtins", "math")
+    return of in ("builtins", *_NUMBER_MODULES)
+
+
+_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
+_NUMBER_MODULES = ("math", "cmath", "random")
+_OF_NUMBERS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP"))
 
 
 # What a loop of numbers and elements does not do: call methods, make containers or functions, handle exceptions.

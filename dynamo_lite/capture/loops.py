@@ -579,7 +579,7 @@ class Attempt:
         """Whether `value` holds an array that the body computes, or anything whose parts are not known here."""
         if isinstance(value, ArrayValue):
             return value.node in self.region.graph.nodes
-        if isinstance(value, SequenceValue):
+        if isinstance(value, SequenceValue | ComplexValue):
             return any(self._made_inside(realise(self.machine.tracer, item)) for item in value.items)
         return not isinstance(value, NumberValue | ConstantValue) and value.source is None
 

@@ -154,6 +154,24 @@ def one_of_two(count, size):  # type: ignore[no-untyped-def]
     return best, z, best is z
 
 
+Z, LAST = 0j, 0
+
+
+@case(sizes, counts=COUNTS, sizes=(6,), loops=2)
+def julia_of_globals(count, size):  # type: ignore[no-untyped-def]
+    global Z, LAST
+    out = np.zeros((count, size), dtype=np.uint8)
+    for i in range(count):
+        for j in range(size):
+            Z = complex(1.5 * (j - size / 2) / (0.5 * size), (i - 3) / 5)
+            LAST = 40
+            while abs(Z) < 10 and LAST > 1:
+                Z = Z * Z - (0.4 - 0.6j)
+                LAST -= 1
+            out[i, j] = LAST
+    return out, Z, LAST
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CASES)
 def test_they_stay_in_native_loops(name: str, backend: str) -> None:
