@@ -107,8 +107,9 @@ class Facts:
             for relation, end in zip(("ge", "le"), bounds, strict=True):
                 named = make(relation, self.equalities.canonical(atom), int(end)) if math.isfinite(end) else True
                 normal = _normal(named) if isinstance(named, ScalarOp) else None
-                if normal is not None:
+                if normal is not None and not self._decide(named):
                     _, terms, bound = normal
+                    self._decided[named] = True
                     self._narrow(terms, *((bound, math.inf) if normal[0] == "ge" else (-math.inf, bound)))
         for known in list(self.learned):
             if names & symbols_of(known):
