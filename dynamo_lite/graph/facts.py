@@ -106,8 +106,10 @@ class Facts:
         elif isinstance(atom, ScalarOp):  # and so does what a term's operands tell of it, which nobody has to be told
             for relation, end in zip(("ge", "le"), bounds, strict=True):
                 named = make(relation, self.equalities.canonical(atom), int(end)) if math.isfinite(end) else True
-                normal = _normal(named) if isinstance(named, ScalarOp) else None
-                if normal is not None and not self._decide(named):
+                if not isinstance(named, ScalarOp) or self._decide(named):
+                    continue
+                normal = _normal(named)
+                if normal is not None:
                     _, terms, bound = normal
                     self._decided[named] = True
                     self._narrow(terms, *((bound, math.inf) if normal[0] == "ge" else (-math.inf, bound)))
