@@ -1,8 +1,9 @@
 /* Random generators that a program draws from: it draws from a twin, whose state becomes the user's when it succeeds.
  *
- * A NumPy bit generator, as Python's own random.Random, keeps its whole state in its own object, behind what all of them have in common: one like it
- * that gets these bytes yields the same stream. What a RandomState keeps besides, a normal number for the next draw,
- * lies behind the only pointer of the object into itself. ops/draws.py tries both out before it allows a type.
+ * A NumPy bit generator, as Python's own random.Random, keeps its whole state in its own object, behind what all of them
+ * have in common: one like it that gets these bytes yields the same stream. What a RandomState keeps besides, a normal
+ * number for the next draw, lies behind the only pointer of the object into itself. ops/draws.py tries both out before it
+ * allows a type.
  * Nobody sees the twin, so that a program that declines has nothing to undo, whatever other threads have drawn meanwhile;
  * one that succeeds declines after all where the user's state is not what it began with. Its draws appear at once.
  * INVARIANT: the GIL is held from the comparison to the last write, and the locks of all generators if there are other
@@ -384,12 +385,17 @@ learn_draws(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* learn_python_draws(type): random.Random, or None where its state lies elsewhere. */
+/* learn_python_draws(generator, words): programs draw from generators of that type, a random.Random, if its state, which
+   `words` is as getstate() tells it, lies where we look for it; None, (): from none. Whether they do. */
 static PyObject *
-learn_python_draws(PyObject *Py_UNUSED(module), PyObject *type)
+learn_python_draws(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    int fits = PyType_Check(type) && ((PyTypeObject *)type)->tp_basicsize >= DL_MERSENNE_AT + DL_MERSENNE_SIZE;
-    Py_XSETREF(python_type, fits ? (PyTypeObject *)Py_NewRef(type) : NULL);
+    PyObject *generator, *words;
+    if (!PyArg_ParseTuple(args, "OO!:learn_python_draws", &generator, &PyTuple_Type, &words)) {
+        return NULL;
+    }
+    int fits = generator == Py_None ? 0 : dl_mersenne_lies(generator, words);
+    Py_XSETREF(python_type, fits ? (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(generator)) : NULL);
     return PyBool_FromLong(fits);
 }
 
@@ -463,8 +469,8 @@ static PyMethodDef functions[] = {
     {"draw_numbers", draw_numbers, METH_VARARGS,
      "draw_numbers(generator, kind, a, b, out): fill an array as machine code would; whether it could."},
     {"learn_draws", learn_draws, METH_VARARGS, "learn_draws(Generator, legacy): the types that programs draw from."},
-    {"learn_python_draws", learn_python_draws, METH_O,
-     "learn_python_draws(type): random.Random, which programs draw from; or None. Whether they do."},
+    {"learn_python_draws", learn_python_draws, METH_VARARGS,
+     "learn_python_draws(generator, words): whether programs draw from those of its type, by where its state lies."},
     {"allow_draws", allow_draws, METH_O, "allow_draws(type): a type of bit generators that programs draw from."},
     {"draw_twin", draw_twin, METH_VARARGS,
      "draw_twin(generator, function): function(its twin), whose state then is the generator's."},

@@ -61,6 +61,20 @@ next_double(void *state)
     return (high * 67108864.0 + low) * (1.0 / 9007199254740992.0);
 }
 
+int
+dl_mersenne_lies(PyObject *object, PyObject *words)
+{
+    const Twister *twister = (const Twister *)((char *)object + DL_MERSENNE_AT);
+    int lies = Py_TYPE(object)->tp_basicsize >= (Py_ssize_t)(DL_MERSENNE_AT + DL_MERSENNE_SIZE)
+               && PyTuple_GET_SIZE(words) == DL_MERSENNE_WORDS + 1;
+    for (int i = 0; lies && i <= DL_MERSENNE_WORDS; i++) {
+        unsigned long word = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(words, i));
+        lies = word == (i < DL_MERSENNE_WORDS ? twister->words[i] : (unsigned long)twister->place);
+    }
+    PyErr_Clear(); /* what is no number is none of them */
+    return lies;
+}
+
 bitgen_t
 dl_mersenne_interface(PyObject *object)
 {

@@ -7,9 +7,12 @@
 
 enum {
     DL_MERSENNE_WORDS = 624,
-    DL_MERSENNE_AT = sizeof(PyObject), /* where in a random.Random its state lies: ops/draws.py tries that out */
+    DL_MERSENNE_AT = sizeof(PyObject), /* where in a random.Random its state lies, if dl_mersenne_lies() */
     DL_MERSENNE_SIZE = sizeof(int) + DL_MERSENNE_WORDS * sizeof(uint32_t),
 };
+
+/* Whether the state of a generator, whose words and place getstate() tells, lies in it as here. */
+int dl_mersenne_lies(PyObject *object, PyObject *words);
 
 /* What draws from the state that lies in `object`. */
 bitgen_t dl_mersenne_interface(PyObject *object);

@@ -211,8 +211,9 @@ def size_bands(least: int, band: int, passing: int, border: int, /) -> tuple[int
 def size_blocks(least: int, bytes: int, /) -> tuple[int, int]:
     """For tests: run by rows where an array has `least` bytes, so many bytes at a time; what was before."""
 
-def learn_python_draws(type_: type | None, /) -> bool:
-    """random.Random, which programs draw from; or None. Whether they do."""
+def learn_python_draws(generator: Any, words: tuple[int, ...], /) -> bool:
+    """Whether programs draw from those of a random.Random's type, by where the state that getstate() tells lies in it;
+    None, (): they do not."""
 
 def learn_draws(generator: type, legacy: Any, /) -> None:
     """The types that programs draw from: Generator, and that of a RandomState."""

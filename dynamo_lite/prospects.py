@@ -74,6 +74,7 @@ def _breaks(code: Code, index: int, names: Mapping[str, Any], deep: int) -> bool
     return _is_opaque(value)
 
 
+# Methods of random.Random that draw by random() and _randbelow() alone (ops/draws.py), so that programs have them.
 _DRAWN = frozenset({"random", "uniform", "randint", "randrange", "choice", "shuffle", "normalvariate", "expovariate"})
 
 

@@ -34,7 +34,8 @@ def of_parts(tracer: Tracer, re: Value, im: Value) -> Value:
     known = tracer.complexes.get(re)
     if known is not None and _parts_of(tracer, known)[1] is im:
         return known
-    made = tracer.complexes[re] = ComplexValue(None, [re, im], tracer.complexes)
+    made = ComplexValue(None, [re, im], tracer.complexes)
+    tracer.complexes.setdefault(re, made)
     return made
 
 

@@ -33,6 +33,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ResultValue,
     Value,
+    a_kind,
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.opdef import Undecided
@@ -325,13 +326,19 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
             return _with_arrays(machine, op, lhs, rhs)
     elif not any(isinstance(one, ComplexValue) or _is_open(machine, as_scalar(one)) for one in both):
         return None
-    if op == "**":
-        return _power(machine, lhs, rhs)
-    operands = [parts_of(machine, one) for one in both]
-    if op not in FORMS or operands[0] is None or operands[1] is None:
+    found = _power(machine, lhs, rhs) if op == "**" else _formed(machine, op, lhs, rhs)
+    if found is None and isinstance(lhs, ComplexValue):  # Python's own, and not NumPy's, also of a float64
+        raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
+    return found
+
+
+def _formed(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
+    """What the form of an operator makes; None where there is none, or for an operand that is no number."""
+    one, other = parts_of(machine, lhs), parts_of(machine, rhs)
+    if op not in FORMS or one is None or other is None:
         return None
     _require(is_known(), op)
-    return _result(machine, functools.partial(FORMS[op], operands[0], operands[1]))
+    return _result(machine, functools.partial(FORMS[op], one, other))
 
 
 def _is_open(machine: Machine, number: Scalar | None) -> bool:
@@ -420,6 +427,7 @@ def attribute(machine: Machine, owner: ComplexValue, name: str) -> Value | None:
 
 
 def conjugate(machine: Machine, value: Value) -> Value:
+    """z.conjugate()."""
     parts = parts_of(machine, value)
     assert parts is not None
     return _result(machine, lambda _: (parts[0], make("neg", parts[1])))
@@ -449,6 +457,7 @@ def exp(machine: Machine, value: Value) -> Value | None:
 
 
 def phase(machine: Machine, value: Value) -> Value | None:
+    """cmath.phase(value); None where the run knows no part of it."""
     parts = parts_of(machine, value)
     if parts is None or not any(map(is_symbolic, parts)):
         return None

@@ -29,9 +29,7 @@ from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.rewrite import origins
 
 
-def kept_locals(
-    locals_: dict[str, Value], live: frozenset[str], shown: Iterable[Value | None]
-) -> dict[str, Value]:
+def kept_locals(locals_: dict[str, Value], live: frozenset[str], shown: Iterable[Value | None]) -> dict[str, Value]:
     """The locals that stay bound: those that the code still reads, and what may not die early.
 
     shown: what else residual code loads.

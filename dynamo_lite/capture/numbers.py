@@ -213,10 +213,26 @@ def _exact_as_float(tracer: Tracer, value: Scalar) -> bool:
 
 
 def _require_power(tracer: Tracer, raised: ScalarOp) -> None:
-    """Refuse a power that is an error, or have the program decline for it: nobody may want the result."""
+    """Have what is a power evaluated, which declines where it is an error: nobody may want the result. Of a number that
+    the call knows, to a usual power, guards say that it is none, which costs less."""
     if not tracer.varies(raised):
         tracer.hint(raised)
+        if _is_usual_power(tracer, *raised.operands):
+            return
     tracer.require(ScalarOp("le", "bool", (raised, math.inf)))
+
+
+def _is_usual_power(tracer: Tracer, base: Scalar, exponent: Scalar) -> bool:
+    """Whether base ** exponent is no error, by the size of `base`."""
+    if not isinstance(exponent, int | float) or kind_of(base) != "float" or not 0 < abs(exponent) <= 16:
+        return False
+    least, most = 0.0, math.inf
+    if exponent < 0:
+        least = max(sys.float_info.min, 1.001 * sys.float_info.max ** (1.0 / exponent))
+    elif exponent > 1:
+        most = 0.999 * sys.float_info.max ** (1.0 / exponent)
+    size = make("fabs", base) if exponent == int(exponent) else base
+    return tracer.relate(make("ge", size, least)) and tracer.relate(make("le", size, most))
 
 
 def holds(tracer: Tracer, condition: Scalar) -> bool:

@@ -145,12 +145,14 @@ def is_allowed(bits: type) -> bool:
 @functools.cache
 def is_python_allowed() -> bool:
     """Whether programs may draw from Python's own generators, which is tried out."""
-    if not learn_python_draws(random.Random):
+    generator = random.Random(11)
+    generator.random()
+    if not learn_python_draws(generator, generator.getstate()[1]):
         return False
     if random.Random._randbelow is BELOW and _has_twin(random.Random(5)):  # type: ignore[attr-defined]
         allow_draws(random.Random)
         return True
-    learn_python_draws(None)
+    learn_python_draws(None, ())
     return False
 
 

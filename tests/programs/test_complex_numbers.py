@@ -15,9 +15,9 @@ import pytest
 import dynamo_lite
 from dynamo_lite.capture import complex_operators
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, check, registry, rng
+from tests.programs.loop_cases import BACKENDS, OPTIONS, check, registry, rng, variants
 
-pytestmark = pytest.mark.skipif(sys.version_info >= (3, 14), reason="CPython computes with parts there, in other ways")
+KNOWN = sys.version_info < (3, 14)  # from there on a real number has no imaginary part, and loops of them are plain
 
 CASES, case = registry()
 COUNTS = (3, 5, 12)
@@ -175,7 +175,13 @@ def julia_of_globals(count, size):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CASES)
 def test_they_stay_in_native_loops(name: str, backend: str) -> None:
-    check(CASES[name], backend)
+    one = CASES[name]
+    if KNOWN:
+        check(one, backend)
+    else:
+        first, *rest = variants(one)
+        options = {"backend": backend, "options": OPTIONS}
+        require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1)
 
 
 # -- what raises, what is handed out, what comes from outside ---------------------------------------
@@ -363,11 +369,28 @@ def compared_with_narrow_numbers(c, n):  # type: ignore[no-untyped-def]
     return [(one == w, w != one[0], z == one, one[1] == z, z == np.float32(0.1)) for one in narrow]
 
 
+def by_elements(c, n):  # type: ignore[no-untyped-def]
+    x, z, found = np.array([2.0, 0.5, -1.0, 3.0, 0.0]), c, None
+    for k in range(n):
+        z = z * (0.9 + 0.1j) + 1
+        found = z ** x[k % 5], z * x[k % 5], x[k % 5] - z, x[k % 5] ** z
+    return z, found
+
+
+def of_no_numbers(c, n):  # type: ignore[no-untyped-def]
+    z = c * 1.0
+    for k in range(n):
+        z = z * 1j
+        if k == 4:
+            z = z // 2
+    return z
+
+
 HOSTILE = [
     *(divides, divides_in_vain, squares, squares_in_vain, sizes_in_vain, exponentials, inverse_powers),
     *(zeros_and_signs, as_it_was, two_names, exchanged, begun_inside, kept_in_a_list, left_early, of_an_array),
     *(of_narrow_arrays, ended_by_nothing, raised_half_way, parts_of_a_constant),
-    *(beside_large_ints, parts_by_numpy, compared_with_narrow_numbers),
+    *(beside_large_ints, parts_by_numpy, compared_with_narrow_numbers, by_elements, of_no_numbers),
 ]
 GIVEN = [
     *(0.3 + 0.5j, 2 + 0j, -1.5 - 0.25j, 0j, complex(-0.0, -0.0), 1e150 + 1e10j, complex(math.inf, 1), 3, 0.5),
@@ -391,9 +414,9 @@ def test_all_is_as_plainly(fn: Callable[..., Any], backend: str) -> None:
 
 
 def test_the_forms_are_this_interpreters() -> None:
-    assert complex_operators.is_known()
-    assert complex_operators.knows_powers()
-    assert complex_operators.knows_exponentials()
+    assert complex_operators.is_known() == KNOWN
+    assert complex_operators.knows_powers() == KNOWN
+    assert complex_operators.knows_exponentials() == KNOWN
 
 
 def test_a_complex_argument_that_changes_is_an_input() -> None:
@@ -402,44 +425,4 @@ def test_a_complex_argument_that_changes_is_an_input() -> None:
         c = complex(-1 + k / 6, 0.5)
         assert fast(c, 50) == escapes(c, 50)
     stats = fast.stats()
-    assert stats["compiles"] <= 3, fast.explain()
-    assert stats["native_calls"] >= 10
-
-
-def powers_in_vain(x, n):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for _ in range(n):
-        x = x * 1e60
-        x**4
-        total += 1.0
-    return total
-
-
-def quotients_in_vain(x, n):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for k in range(n):
-        1.0 / (x - k)
-        total += 1.0
-    return total
-
-
-def powers_of_an_argument_in_vain(x, n):  # type: ignore[no-untyped-def]
-    x**-n
-    total = 0.0
-    for _ in range(n):
-        total += 1.0
-        (x - 0.5) ** -1
-        int(x * 1e300 * 1e8)
-        1e200**x
-    return total
-
-
-IN_VAIN = [powers_in_vain, powers_of_an_argument_in_vain, quotients_in_vain]
-
-
-@pytest.mark.parametrize("fn", IN_VAIN, ids=lambda fn: fn.__name__)
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_floats_of_which_nobody_wants_the_result_raise_all_the_same(fn: Callable[..., Any], backend: str) -> None:
-    calls = [lambda x=x, n=n: (x, n) for x in (1.5, 0.5, 2.0, -1.0, 0.0) for n in (3, 1, 12)]
-    options = {"backend": backend, "options": OPTIONS}
-    require_equal(fn, calls[0], variants=calls[1:], compile=dynamo_lite.compile, compile_options=options, calls=1)
+    assert not KNOWN or (stats["compiles"] <= 3 and stats["native_calls"] >= 10), fast.explain()

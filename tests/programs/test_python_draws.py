@@ -187,8 +187,23 @@ def picked(n, values):  # type: ignore[no-untyped-def]
     return total, last
 
 
+def picked_from_the_end(n, values):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(n):
+        total += [1, 2, 4][k % 3 - 1] * (3, 5)[-(k % 2) - 1] + values[[0.5, -0.5][-1 - k % 2] > 0]
+    return total
+
+
+def picked_beyond(n, values):  # type: ignore[no-untyped-def]
+    total = 0
+    for k in range(n):
+        total += [1, 2, 4][1 - k] + (3, 5, 7, 9, 11)[k]
+    return total
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_one_of_a_few_numbers(backend: str) -> None:
+@pytest.mark.parametrize("fn", [picked, picked_from_the_end, picked_beyond], ids=lambda fn: fn.__name__)
+def test_one_of_a_few_numbers(fn: Callable[..., Any], backend: str) -> None:
     variants = [lambda n=n: (n, np.arange(3.0)) for n in (5, 3, 0, 1, 40)]
     options = {"backend": backend, "options": OPTIONS}
-    require_equal(picked, variants[0], variants=variants[1:], compile=dynamo_lite.compile, compile_options=options)
+    require_equal(fn, variants[0], variants=variants[1:], compile=dynamo_lite.compile, compile_options=options)

@@ -300,9 +300,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             whole = numpy_rules.read_int(machine, index)
             assert isinstance(whole, NumberValue)
             one = _one_of(machine, among, whole.expr)
-            if one is not None:
-                return one
-            raise Break("data-dependent-number", "an index of a tuple")
+            return one if one is not None else get_item(machine, SequenceValue(None, tuple, among), whole)
         case ConstantValue() if isinstance(container.value, str | bytes | tuple):
             found = python_result(operator.getitem, container.value, constant_index(machine, index))
             return constant_value(found.value) if type(found) is ConstantValue else found
@@ -319,16 +317,18 @@ def _is_open(machine: Machine, index: Value) -> bool:
 
 
 def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
-    """The item with that number, of a few numbers of one kind; None for other items. An index that is none of theirs
-    declines, a negative one, too."""
+    """The item with that number, from the end where it is negative, of a few numbers of one kind; None for other items.
+    An index that is none of theirs declines."""
     numbers = [as_scalar(item) for item in items]
     kinds = {None if number is None else kind_of(number) for number in numbers}
     if not 0 < len(items) <= _FEW or len(kinds) != 1 or not kinds <= {"int", "float"}:
         return None
     tracer = machine.tracer
-    bounds = make("ge", index, 0), make("lt", index, len(items))
+    bounds = make("ge", index, -len(items)), make("lt", index, len(items))
     if not all(holds(tracer, bound) for bound in bounds if is_symbolic(bound)):
         return None
+    if not tracer.graph.facts.decide(make("ge", index, 0)):
+        index = make("mod", index, len(items))
     found = items[-1]
     for place in reversed(range(len(items) - 1)):
         found = choose(machine, make("eq", index, place), items[place], found)
