@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture import scopes
-from dynamo_lite.capture.arms import BY_TRUTH, raising_way
+from dynamo_lite.capture.arms import BY_TRUTH, declining_way, raising_way
 from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
 from dynamo_lite.capture.forks import fork, may_fork
 from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
@@ -100,7 +100,7 @@ def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
     """The truth of what the jump at `place` pops. Where only the run knows it, and one way does nothing but raise, the
     program goes the other way, and declines where that is wrong: plain Python then raises."""
     value = machine.pop(frame)
-    raising = None if machine.tracer.in_loop or machine.tracer.peeling else raising_way(frame.code, place)
+    raising = declining_way(machine.tracer, frame.code, place)
     condition = None if raising is None else data_condition(machine, value)
     if condition is None:
         return known_truth(machine, value)
