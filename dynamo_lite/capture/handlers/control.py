@@ -13,6 +13,7 @@ from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered
+from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.value import (
@@ -62,8 +63,8 @@ def known_truth(machine: Machine, value: Value) -> bool:
             if value.expr.kind == "bool":  # type: ignore[union-attr]
                 return machine.tracer.relate(value.expr)
             return machine.tracer.relate(ScalarOp("ne", "bool", (value.expr, 0)))
-        case SequenceValue() if value.cells is not None:
-            return known_truth(machine, value.ends["length"])
+        case SequenceValue() if (length := grown_length(machine.tracer, value)) is not None:
+            return known_truth(machine, length)
         case SequenceValue() | DictValue():
             return bool(value.items)
         case DictViewValue():
