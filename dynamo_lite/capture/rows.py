@@ -23,6 +23,7 @@ import numpy as np
 
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import Place
+from dynamo_lite.capture.sameness import is_read_later
 from dynamo_lite.capture.state import ENDLESS, LoopKey, LoopPlan, Region, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
@@ -52,7 +53,9 @@ class Rows:
     array: ArrayValue | None = None
     items: list[Node | None] | None = None
     region: Region | None = None
-    of_arrays: bool = True  # NumPy scalars and arrays alone
+    of_arrays: bool = True  # NumPy scalars or arrays
+    is_mixed: bool = False  # and Python's numbers, too
+    own: bool = True  # numbers that nobody else has
     counted: bool = False
 
 
@@ -121,12 +124,15 @@ def note_row(
     region = tracer.regions[loops[0]]
     is_only = bool(tracer.regions[-1].index.name) and loops == [len(tracer.regions) - 1]
     row, rows = type_of_row(item), target.rows
-    if rows is not None and not isinstance(item, ArrayValue):
-        rows.of_arrays = False
+    if rows is not None and not rows.items:
+        rows.of_arrays = isinstance(item, ArrayValue)
+    elif rows is not None and rows.of_arrays != isinstance(item, ArrayValue):
+        rows.is_mixed = True
     if rows is None and where is not None and row is not None and region.index.name:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
         found = Rows(region.key, where, around, row, len(target.known), None, [_node(item)], region)
         found.of_arrays, found.counted = isinstance(item, ArrayValue), not is_only
+        found.own = _is_own(tracer, target, item)
         target.rows = found
         return None
     if rows is None or rows.row is None or row is None or region.key != rows.key:
@@ -136,6 +142,7 @@ def note_row(
     if not alike or not all(tracer.relate(make("eq", *pair)) for pair in zip(row.shape, rows.row.shape, strict=True)):
         give_up(tracer, target)
         return None
+    rows.own = rows.own and _is_own(tracer, target, item)
     is_next = bool(rows.items) or not is_only
     if is_next and rows.array is None:
         rows.counted = True
@@ -168,6 +175,11 @@ def _node(item: Value) -> Node | None:
     return item.node if isinstance(item, ArrayValue) and not item.node.array_type.scalar else None
 
 
+def _is_own(tracer: Tracer, target: SequenceValue, item: Value) -> bool:
+    """Whether a number is a new object that only the list has; before the loop it had none."""
+    return isinstance(item, ArrayValue | NumberValue) and not target.known and not is_read_later(tracer, item)
+
+
 def filled_array(tracer: Tracer, target: SequenceValue) -> Rows | None:
     """The rows of a list that a loop has filled, where NumPy wants an array; raises Retry where none were stored."""
     rows: Rows | None = target.rows
@@ -194,7 +206,10 @@ def filled_array(tracer: Tracer, target: SequenceValue) -> Rows | None:
 def length_of_part(tracer: Tracer, rows: Rows, known: Value) -> Scalar | None:
     """How many rows of a counted array have been stored, by the list's length; None where no graph knows that."""
     length = as_scalar(known)
-    if length is not None and rows.row != ArrayType(_DTYPES["float"], (), True):  # NumPy has float64 of an empty list
+    if length is None or rows.array is None:
+        return None
+    tracer.have(make("le", length, rows.array.node.array_type.shape[0]), "loop-list", "a list")
+    if rows.row != ArrayType(_DTYPES["float"], (), True):  # NumPy makes float64 of an empty list
         tracer.have(make("ge", length, 1), "op-without-rule", "an array of an empty list")
     return length
 
@@ -210,12 +225,12 @@ def length_of_filled(tracer: Tracer, target: SequenceValue) -> Scalar | None:
     return make("add", make("sub", stop, start), rows.first) if tracer.relate(make("gt", stop, start)) else rows.first
 
 
-def holds_scalars(tracer: Tracer, target: SequenceValue) -> bool:
-    """Whether a loop has filled a list with NumPy scalars."""
+def holds_numbers(tracer: Tracer, target: SequenceValue) -> bool:
+    """Whether a loop has filled a list with NumPy scalars, or with Python's numbers, of one type."""
     rows: Rows | None = target.rows
-    if rows is None or rows.row is None or not rows.row.scalar or not rows.of_arrays:
+    if rows is None or rows.row is None or not rows.row.scalar or rows.is_mixed:
         return False
-    return all(isinstance(realise(tracer, item), ArrayValue) for item in target.known)
+    return all(isinstance(realise(tracer, item), ArrayValue) is rows.of_arrays for item in target.known)
 
 
 def _loop_of(tracer: Tracer, rows: Rows | None) -> Node | None:
@@ -257,6 +272,6 @@ def _stays(tracer: Tracer, item: Node | None, loop: Node) -> bool:
 
 
 __all__ = [
-    *("Rows", "filled_array", "give_up", "holds_scalars", "length_of_filled", "length_of_part", "note_row"),
+    *("Rows", "filled_array", "give_up", "holds_numbers", "length_of_filled", "length_of_part", "note_row"),
     *("rows_ahead", "shape_of"),
 ]

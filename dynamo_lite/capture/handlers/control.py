@@ -7,6 +7,7 @@ import numpy as np
 from dynamo_lite.capture import scopes
 from dynamo_lite.capture.arms import BY_TRUTH, declining_way, raising_way
 from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
+from dynamo_lite.capture.consuming import gathered
 from dynamo_lite.capture.forks import fork, may_fork
 from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
@@ -225,6 +226,8 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     if isinstance(value, RangeValue) and begins_rest(frame.code, frame.index - 1):
         frame.push(IteratorValue(None, value, kind="range"))
         return
+    if isinstance(value, SequenceValue) and value.filled is not None and machine.tracer.in_loop:
+        value = gathered(machine, value) or value
     if not stays_loop(machine, frame, value):
         iterator = iterate(machine, value)
         frame.push(iterator)
