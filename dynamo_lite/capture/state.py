@@ -583,7 +583,7 @@ class Tracer:
         """See that `condition` holds, at the call or when the program gets there; breaks where it never does."""
         known = self.graph.facts.decide(condition)
         if known is None and self.varies(condition):
-            ops.call(self.graph, "require", (condition,), {}, self.location())
+            self.require(condition)
         elif known is False or (known is None and not self.relate(condition)):
             raise Break(reason, detail)
 
