@@ -14,6 +14,7 @@
 #include "gather.h"
 #include "kernel_code.h"
 #include "linalg.h"
+#include "machine_lists.h"
 #include "objects.h"
 #include "pyframe.h"
 #include "variates.h"
@@ -53,6 +54,7 @@ typedef struct {
     const DlLoopStep *step;
     PyObject **made; /* borrowed from lists: the NumPy scalars and arrays that appends have made */
     npy_intp n_made, room_made;
+    PyObject *lists; /* the lists that the code has made, or NULL */
 } Watch;
 
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to stop. */
@@ -131,60 +133,6 @@ copy(char *to, npy_intp to_stride, const char *from, npy_intp n, npy_intp stride
     return 0;
 }
 
-/* An object of these bits: a new reference, or NULL. type: NumPy's type number, or a PYTHON_ one. */
-static PyObject *
-make_object(int type, int64_t bits)
-{
-    double real;
-    switch (type) {
-    case DL_PYTHON_INT:
-        return PyLong_FromLongLong(bits);
-    case DL_PYTHON_FLOAT:
-        memcpy(&real, &bits, sizeof real);
-        return PyFloat_FromDouble(real);
-    case DL_PYTHON_BOOL:
-        return PyBool_FromLong(bits != 0);
-    }
-    PyArray_Descr *descr = PyArray_DescrFromType(type);
-    PyObject *object = descr ? PyArray_Scalar(&bits, descr, NULL) : NULL;
-    Py_XDECREF(descr);
-    return object;
-}
-
-/* Append an object, whose reference is taken, to a list; 1 where there is no memory. */
-static int32_t
-append_object(PyObject *list, PyObject *object)
-{
-    if (object == NULL || PyList_Append(list, object) < 0) {
-        PyErr_Clear();
-        Py_XDECREF(object);
-        return 1;
-    }
-    Py_DECREF(object);
-    return 0;
-}
-
-/* Append a new number to a list. */
-static int32_t
-append(PyObject *list, npy_intp type, int64_t bits)
-{
-    return append_object(list, make_object((int)type, bits));
-}
-
-/* The same of a number that something else may hold, too: the object with that tag (objects.c). */
-static int32_t
-append_tagged(PyObject *list, npy_intp type, PyObject *table, int64_t tag, int64_t bits)
-{
-    PyObject *object = Py_XNewRef(dl_objects_find(table, tag));
-    if (object == NULL) {
-        object = make_object((int)type, bits);
-        if (object != NULL && dl_objects_note(table, tag, object) < 0) {
-            Py_CLEAR(object);
-        }
-    }
-    return append_object(list, object);
-}
-
 /* The object with that origin, borrowed, or NULL. */
 static PyObject *
 object_of(const Watch *watch, npy_intp origin)
@@ -210,7 +158,7 @@ append_made(Watch *watch, PyObject *list, PyObject *object)
         watch->room_made = room;
     }
     watch->made[watch->n_made] = object;
-    return append_object(list, object) ? 0 : DL_FIRST_ORIGIN + watch->n_made++;
+    return dl_append_object(list, object) ? 0 : DL_FIRST_ORIGIN + watch->n_made++;
 }
 
 /* Append a NumPy scalar to a list: that with that origin, or (0) a new one. As append_made. */
@@ -219,9 +167,9 @@ append_scalar(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, i
 {
     Watch *watch = (Watch *)block[DL_WORD_RUN];
     if (origin != 0) {
-        return append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
+        return dl_append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
     }
-    return append_made(watch, list, make_object((int)type, bits));
+    return append_made(watch, list, dl_make_object((int)type, bits));
 }
 
 /* The same of an array, a new one with a copy of packed memory. */
@@ -231,7 +179,7 @@ append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, co
 {
     Watch *watch = (Watch *)block[DL_WORD_RUN];
     if (origin != 0) {
-        return append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
+        return dl_append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
     }
     npy_intp shape[] = {first, second, third};
     PyObject *array = PyArray_SimpleNew((int)nd, shape, (int)type);
@@ -241,22 +189,20 @@ append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, co
     return append_made(watch, list, array);
 }
 
-/* Make one list, or tuple, of the last items of a list, n of them, which stands in their place; 1 where there is no
- * memory. */
-static int32_t
-pack(PyObject *list, npy_intp n, npy_intp is_tuple)
+/* A new list, borrowed; None, which takes no items, where there is no memory. */
+static PyObject *
+new_list(npy_intp *block)
 {
-    Py_ssize_t first = PyList_GET_SIZE(list) - (Py_ssize_t)n;
-    PyObject *packed = PyList_GetSlice(list, first, PyList_GET_SIZE(list));
-    if (packed != NULL && is_tuple) {
-        Py_SETREF(packed, PyList_AsTuple(packed));
+    Watch *watch = (Watch *)block[DL_WORD_RUN];
+    PyObject *list = PyList_New(0);
+    watch->lists = watch->lists ? watch->lists : PyList_New(0);
+    if (list != NULL && watch->lists != NULL && !dl_append_object(watch->lists, Py_NewRef(list))) {
+        Py_DECREF(list);
+        return list;
     }
-    if (packed == NULL || PyList_SetSlice(list, first, PyList_GET_SIZE(list), NULL) < 0) {
-        PyErr_Clear();
-        Py_XDECREF(packed);
-        return 1;
-    }
-    return append_object(list, packed);
+    PyErr_Clear();
+    Py_XDECREF(list);
+    return Py_None;
 }
 
 /* Random numbers into packed memory, of a kind, with its parameters; 1 where NumPy would raise. */
@@ -733,6 +679,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     watch.step = step;
     watch.made = NULL;
     watch.n_made = watch.room_made = 0;
+    watch.lists = NULL;
     memset(watch.rooms, 0, (size_t)self->n_rooms * sizeof *watch.rooms);
     npy_intp *words = block.block;
     words[DL_WORD_LOOK] = (npy_intp)&look;
@@ -769,6 +716,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
         free(watch.rooms[i].memory);
     }
     PyMem_Free(watch.made);
+    Py_XDECREF(watch.lists);
     if (again) { /* as if it had not run */
         dl_fp_set(before);
         block.flags = 0;

@@ -37,7 +37,7 @@ from dynamo_lite.program.ir import (
 
 # Where a function of C takes the address of its result, and which ones take the block.
 RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append_scalar", "append_array", "draw", "draw_integers")
+TAKES_BLOCK = ("append_scalar", "append_array", "new_list", "draw", "draw_integers")
 TAKES_BITS = ("append", "append_tagged", "append_scalar")  # of the last operand
 
 

@@ -55,7 +55,7 @@ RETURNED = {
 }
 # Where a function of C takes the address of its result, and which ones take the block.
 RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append_scalar", "append_array", "draw", "draw_integers")
+TAKES_BLOCK = ("append_scalar", "append_array", "new_list", "draw", "draw_integers")
 TAKES_BITS = ("append", "append_tagged", "append_scalar")  # of the last operand
 
 
@@ -500,7 +500,8 @@ class LoopEmitter:
         place = RESULT_AT.get(node.name)
         if node.results and place is None:
             (result,) = node.results
-            self.loaded(result, self.call(node.name, scalar_type(result.dtype), words))
+            kind = "ptr" if result.dtype.hasobject else scalar_type(result.dtype)
+            self.loaded(result, self.call(node.name, kind, words))
             return
         if place is not None:
             words.insert(place, "ptr %helper.result")

@@ -25,7 +25,7 @@ import numpy as np
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import Place
 from dynamo_lite.capture.sameness import is_read_later
-from dynamo_lite.capture.state import ENDLESS, LoopKey, LoopPlan, Region, Retry, Tracer
+from dynamo_lite.capture.state import ENDLESS, Frame, LoopKey, LoopPlan, Region, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
@@ -81,8 +81,9 @@ def _type_of_items(tracer: Tracer, item: SequenceValue) -> ArrayType | None:
         return None
     if item.is_grown:
         rows: Rows | None = item.rows
-        is_whole = rows is not None and rows.region is not None and _loop_of(tracer, rows) is not None
-        if not is_whole or rows.row is None or rows.counted or not _is_counted_by(tracer, rows.region.bounds):
+        if rows is None or rows.row is None or rows.region is None or _loop_of(tracer, rows) is None:
+            return None
+        if rows.counted or not _is_counted_by(tracer, rows.region.bounds):
             return None
         return ArrayType(rows.row.dtype, (_count(rows), *rows.row.shape))  # type: ignore[arg-type]
     types = {type_of_row(tracer, realise(tracer, one)) for one in item.known}
@@ -106,15 +107,21 @@ def rows_ahead(
         return None
     row, counted = plan.rows[where]
     names = set().union(*map(symbols_of, row.shape))
-    for value in (*owner.known, *tracer.frames[-1].locals.values()):
+    held = [value for frame in reversed(tracer.frames) for value in _held(frame)]
+    for value in (*owner.known, *held):
         if not names <= tracer.hints.keys():
-            realise(tracer, value)  # an array that the loop goes on from
+            realise(tracer, value)  # an array that the loop goes on from, or how long a row is
     if not names <= tracer.hints.keys() or not _are_alike(tracer, owner, row):
         return None
     if not counted and (not _is_counted_by(tracer, bounds) or not tracer.relate(make("gt", bounds[1], bounds[0]))):
         return None
     key = next(key for key, known in tracer.plans.items() if known is plan)
     return Rows(key, where, tracer.graph, row, len(owner.known), items=[], counted=counted)
+
+
+def _held(frame: Frame) -> list[Value]:
+    cells = (cell.contents for cell in frame.cells.values())
+    return [*frame.locals.values(), *(value for value in cells if value is not None)]
 
 
 def _are_alike(tracer: Tracer, target: SequenceValue, row: ArrayType) -> bool:

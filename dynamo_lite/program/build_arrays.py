@@ -27,11 +27,12 @@ from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Register
 from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
 from dynamo_lite.program.ir import DType, Fold, Memref, Store, Swap, Value
-from dynamo_lite.schedule.steps import Alloc, Map, Operand, Put, Reduce, Reg
+from dynamo_lite.schedule.steps import Alloc, Map, New, Operand, Put, Reduce, Reg
 
 Either: TypeAlias = Callable[[Value | Memref, Value | Memref], Value | Memref]  # what a choice hands out
 Handed: TypeAlias = NumpyScalar | Number | Array  # what loops carry and choices yield
 MOST_CONSTANTS = 25  # of an array that machine code writes itself
+OBJECT = np.dtype(object)
 PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
 
 
@@ -99,8 +100,20 @@ class ArrayBuilder(VectorBuilder):
             words = [self.constant(INT64, len(step.values)), self.constant(INT64, int(step.packed is tuple))]
             self.helper("pack", (target.value, *words), failure=abi.RETURNED_FAILED)
 
+    def new_list(self, step: New, frame: Frame) -> None:
+        """A list that an iteration makes."""
+        if step.is_dict or step.is_table or step.value is not None:
+            raise NotCompiled("a dict, or a list of the same item")
+        made = self.helper("new_list", (), OBJECT)
+        assert made is not None
+        frame.registers[step.dst] = List(made)
+
     def append_value(self, target: List, appended: Operand, tags: Sequence[Operand], table: int, frame: Frame) -> None:
         """Append one; tags: its tag, if it has one, for the table in that register."""
+        register = frame.registers.get(appended.index) if isinstance(appended, Reg) else None
+        if isinstance(register, List):
+            self.helper("append_held", (target.value, register.value), failure=abi.RETURNED_FAILED)
+            return
         register = self.register(appended.index, frame) if isinstance(appended, Reg) else None
         if isinstance(register, Array) and isinstance(appended, Reg):
             if register.dtype.kind not in "biufc" or register.held is None or register.ordered is None:

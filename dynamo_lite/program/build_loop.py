@@ -46,6 +46,7 @@ from dynamo_lite.schedule.steps import (
     Loop,
     Machine,
     Map,
+    New,
     Put,
     Read,
     Reduce,
@@ -475,6 +476,8 @@ class _Builder(DrawBuilder):
             frame.numbers[step.yields[0].input] = replace(number, read=True)
         elif isinstance(step, Put):
             self.append(step, frame)
+        elif isinstance(step, New):
+            self.new_list(step, frame)
         elif isinstance(step, Reduce):
             self.reduce(step, frame)
         elif isinstance(step, Alloc):

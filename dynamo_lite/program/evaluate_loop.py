@@ -246,7 +246,7 @@ class _Evaluation:
         except (ArithmeticError, ValueError, IndexError):
             raise _Declined(node.failure) from None
         for one in node.results:
-            self.values[one] = one.dtype.type(result)
+            self.values[one] = result if one.dtype.hasobject else one.dtype.type(result)
 
 
 def _at(array: Array, shape: Sequence[Any], strides: Sequence[Any]) -> Array:
@@ -419,6 +419,8 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "draw_integers": _draw_integers,
     "append": _append,
     "append_tagged": _append_tagged,
+    "append_held": lambda target, held: target.append(held),
+    "new_list": list,
     "pack": _pack,
 }
 APPENDS: dict[str, Callable[..., Any]] = {"append_scalar": _append_scalar, "append_array": _append_array}

@@ -197,6 +197,92 @@ def twice_each(X: Any, n: int) -> Any:
     return np.array(out)
 
 
+@program(True)
+def of_each_iteration(X: Any, n: int) -> Any:
+    out = []
+    for i in range(len(X)):
+        near = []
+        for j in range(max(0, i - 2), min(len(X), i + 3)):
+            near.append(X[j, 0])
+        out.append(np.mean(near) + len(near) * max(near))
+    return np.array(out)
+
+
+@program(False)
+def of_some_in_each_iteration(X: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(len(X)):
+        near = []
+        for j in range(len(X)):
+            if X[j, 1] > 0.4:
+                near.append(float(X[j, 0]) + i)
+        if near:
+            total += np.std(near) + min(near)
+    return total
+
+
+@program(True)
+def gone_through(X: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(len(X)):
+        kept = []
+        for j in range(i + 1):
+            kept.append(X[j, 0] * X[i, 1])
+        for one in kept:
+            total = total * 0.5 + one
+    return total
+
+
+@program(True)
+def lists_of_lists(X: Any, n: int) -> Any:
+    table = [[X[i, 0] * j for j in range(n)] for i in range(len(X))]
+    return np.array(table)
+
+
+@program(False)
+def lists_that_change_afterwards(X: Any, n: int) -> Any:
+    table = []
+    row = [0.0, 0.0]
+    for i in range(len(X)):
+        table.append(row)
+        row[1] = 2.5
+        row = [X[i, 0], 1.0]
+        row.append(0.5)
+        row.pop()
+    return np.array(table), row
+
+
+@program(False)
+def a_list_held_elsewhere(X: Any, n: int) -> Any:
+    table = []
+    for i in range(len(X)):
+        row = [X[i, 0], X[i, 1]]
+        table.append(row)
+    row[0] = 9.0
+    return np.array(table), table[-1] is row
+
+
+@program(True)
+def pairs_and_lists(X: Any, n: int) -> Any:
+    pairs, lists = [], []
+    for i in range(len(X)):
+        pairs.append((X[i, 0], X[i, 1] * 2))
+        lists.append([i, n])
+    return np.array(pairs), np.array(lists), pairs, lists
+
+
+@program(False)
+def of_the_same_object(X: Any, n: int) -> Any:
+    same = 0
+    for i in range(len(X)):
+        kept = []
+        for j in range(n):
+            last = X[j % 2, 0] * 2
+            kept.append(last)
+        same += max(kept) is last
+    return same
+
+
 @program(False)
 def stored_again(X: Any, n: int) -> Any:
     out = [0.0] * n
