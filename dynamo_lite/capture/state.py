@@ -329,6 +329,7 @@ class Tracer:
         self.restraints = Restraints() if restraints is None else restraints
         self.lengths: dict[Source, set[int]] | None = None  # those of restraints, for the code that is captured
         self.numbered: dict[Source, bool | None] | None = None  # likewise
+        self.long: dict[Source, int] = {}  # long lists and tuples, and how many of their items were looked at
         self.nested = False  # a list in another one is known by its numbers alone
         self.regions: list[Region] = []
         self.native_loops = native_loops
