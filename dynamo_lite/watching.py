@@ -263,16 +263,39 @@ class Watch:
         is_short = poll.spent < self.limits.break_pays * 1e9 * poll.calls
         return not (is_short and prospects.breaks_each_call(code, names))
 
-    def _have_prospects(self, code: Code, inner: list[Loop], names: dict[str, Any], spent: int) -> bool:
-        """Whether what took `spent` nanoseconds, much of it perhaps in those innermost loops, may gain."""
+    def _have_prospects(
+        self, code: Code, inner: list[Loop], names: dict[str, Any], spent: int, values: dict[str, Any] | None = None
+    ) -> bool:
+        """Whether what took `spent` nanoseconds, much of it perhaps in those innermost loops, may gain. values: what
+        its variables hold, if that is known."""
+        around = {loop.header: loop for loop in loops(code)}
         hopeless = 0
         for loop in inner:
             known = self._round(code, loop)
-            if known.plain < self.limits.break_pays * 1e9 * known.n_plain:
-                if known not in self.opaque:
-                    self.opaque[known] = prospects.breaks_each_round(code, loop, names)
-                hopeless += known.plain if self.opaque[known] else 0
+            if not self._is_short(known):
+                continue
+            if not self.opaque.get(known, False):
+                is_text = values is not None and prospects.carries_text(code, loop, values, names)
+                self.opaque[known] = is_text or prospects.breaks_each_round(code, loop, names)
+            if self.opaque[known]:
+                hopeless += self._spent_around(code, loop, around)
         return hopeless <= self.limits.hopeless * spent
+
+    def _spent_around(self, code: Code, loop: Loop, around: dict[int, Loop]) -> int:
+        """Nanoseconds that a loop has taken, or the short ones around it whose rounds come to it.
+
+        NB: of one that begins anew in each round of another little is seen."""
+        known = self._round(code, loop)
+        spent, rounds, outer = known.plain, known.n_plain, loop.outer
+        while outer is not None:
+            known = self._round(code, around[outer])
+            if not self._is_short(known) or known.n_plain > rounds:
+                break
+            spent, outer = max(spent, known.plain), around[outer].outer
+        return spent
+
+    def _is_short(self, known: _C.Round) -> bool:
+        return known.plain < self.limits.break_pays * 1e9 * known.n_plain
 
     def _pause(self, allowed: bool, saved: float) -> float:
         """Seconds until one who was refused may ask again; where the budget did not refuse it, others only have to be
@@ -388,8 +411,8 @@ class Watch:
             return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
         if poll.round is not None and not is_known:
-            code = decoded(function.__code__)
-            if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain):
+            code, held = decoded(function.__code__), dict(zip(names, values, strict=False))
+            if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):
                 return self.limits.no_prospects
         compiler = self._compiler()
         saved = self._known_savings() if compiler is not None and not is_known else 0.0
