@@ -14,7 +14,7 @@ import operator
 import sys
 import time
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -440,18 +440,32 @@ def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
 
 
 def _is_of_numbers(code: Code, loop: Loop, names: dict[str, Any]) -> bool:
-    """Whether a loop does nothing but compute with numbers and elements of arrays, as far as its code tells."""
+    """Whether a loop does nothing but compute with numbers and elements of arrays, as far as its code tells, and that
+    of the user's functions which it calls; it may append to lists."""
+    found = _operations_of(code, loop.body, names, 2)
+    if found is None:
+        return False
+    return "BINARY_OP" in found and not found.isdisjoint(_OF_NUMBERS) and found.isdisjoint(_NOT_OF_NUMBERS)
+
+
+def _operations_of(code: Code, body: Iterable[int], names: dict[str, Any], deep: int) -> set[str] | None:
+    """The opcodes of some instructions, and of functions that they load; None where these load anything but modules
+    of numbers, and functions."""
     found = set()
-    for index in loop.body:
+    for index in body:
         instr, before = code.instrs[index], code.instrs[index - 1]
         if instr.op in _GLOBALS and instr.arg in names:
             value = names[instr.arg]
             if not (_computes(value) or _is_of_python(value)):
-                return False
+                return None
+            if type(value) is types.FunctionType and deep:
+                called = decoded(value.__code__)
+                within = _operations_of(called, range(len(called.instrs)), value.__globals__, deep - 1)
+                found |= within or set()
         is_of_module = before.op in _GLOBALS and type(names.get(before.arg)) is types.ModuleType
-        if not (instr.op == "LOAD_METHOD" and is_of_module):
+        if not (instr.op == "LOAD_METHOD" and (is_of_module or instr.arg == "append")):
             found.add(instr.op)
-    return "BINARY_OP" in found and not found.isdisjoint(_OF_NUMBERS) and found.isdisjoint(_NOT_OF_NUMBERS)
+    return found
 
 
 def _is_of_python(value: object) -> bool:
