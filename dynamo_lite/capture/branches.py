@@ -318,7 +318,7 @@ class Walk:
             or leave the loop for the one that does something."""
             acts = [end.acts(before[0], before[2]) for end in ends]
             unbinding = self._unbinding(ends, join)
-            if unbinding is not None and tracer.in_loop and "of" not in key:
+            if unbinding is not None and tracer.in_loop and len(key) == 1:  # no condition of several parts
                 tracer.plans[tracer.regions[0].key].unbinding.add((*self._key(), *key, unbinding == 0))
                 raise Retry
             if acts.count(True) == 1:

@@ -110,3 +110,48 @@ def test_a_local_that_may_not_be_read(reads: bool) -> None:
         given = x * (1.0 - low) + low
         assert error_of(fast, given, compiled, reads) == error_of(maybes, given, plain, reads)
         assert compiled.tobytes() == plain.tobytes()
+
+
+def of_two(x: float, y: float) -> float:
+    if x > 0.1 and (y > 0.2 or x < 0.5):
+        z = x + y
+    return z
+
+
+def sums_of_two(x: Any, out: Any, low: float) -> None:
+    for i in range(len(x) - 1):
+        out[i] = of_two(float(x[i]) + low, float(x[i + 1]) + low)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_conditions_of_several_parts(backend: str) -> None:
+    fast = dynamo_lite.compile(sums_of_two, backend=backend, options=OPTIONS)
+    x = np.random.default_rng(2).random(40)
+    for low in (0.3, 0.05, 0.0):
+        plain, compiled = np.zeros(40), np.zeros(40)
+        assert error_of(fast, x, compiled, low) == error_of(sums_of_two, x, plain, low)
+        assert compiled.tobytes() == plain.tobytes()
+
+
+def of_inner(x: Any, low: float) -> float:
+    for i in range(len(x)):
+        if x[i] > low:
+            found = float(x[i])
+            break
+    return found
+
+
+def of_inner_loops(x: Any, out: Any, low: float) -> None:
+    for i in range(len(x)):
+        out[i] = of_inner(x[i], low)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("low", [0.2, 0.93])
+def test_what_an_inner_loop_finds(backend: str, low: float) -> None:
+    fast = dynamo_lite.compile(of_inner_loops, backend=backend, options=OPTIONS)
+    x = np.random.default_rng(3).random((20, 30))
+    for _ in range(2):
+        plain, compiled = np.zeros(20), np.zeros(20)
+        assert error_of(fast, x, compiled, low) == error_of(of_inner_loops, x, plain, low)
+        assert compiled.tobytes() == plain.tobytes()
