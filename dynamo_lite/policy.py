@@ -39,7 +39,7 @@ class Thresholds:
     budget_stake: float = 0.25  # seconds; of what goes beyond, only a part is there until compiled code has saved some
     budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
     budget_known: float = 1.6  # times as much counts as a loop is known to take that has begun
-    budget_numbers: float = 4.0  # and of one of numbers and elements alone, which wins nearly all of it
+    budget_numbers: float = 3.0  # and of one of numbers and elements alone, which wins nearly all of it
     budget_later: float = 0.2  # that part
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
