@@ -266,6 +266,12 @@ _ROWS = (
         "is collected into an array made before.",
     ),
     Reason(
+        "long-list",
+        "break",
+        "the items of {detail} are needed one by one, a list or tuple of more than 512",
+        "Nothing to do: what reads it runs plainly. To have it in a graph, make an array of it before.",
+    ),
+    Reason(
         "loop-exit",
         "break",
         "an iteration may leave the loop by {detail}",

@@ -2,7 +2,8 @@
 
 Enters: a Code, the namespace of its function, and what its rounds take. Leaves: yes or no. A call of a function that
 capture cannot see into ends a graph. Where one stands on each way through a loop, each round is a segment or two, whose
-way in and out takes some microseconds: then rounds that take little more than that have nothing to gain.
+way in and out takes some microseconds: then rounds that take little more than that have nothing to gain. Nor have those
+that go on with another text each time: of strings, programs know single ones alone.
 
     for n in range(N):
         c[k] = c[k] + y[n] * cmath.exp(-2j * pi * k * n / N)      # 2 us a round: no prospects
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dynamo_lite import policy
@@ -30,21 +31,44 @@ def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any]) -> bool:
     return any(not _avoidable(code, loop, index) for index in certain)
 
 
+def carries_text(code: Code, loop: Loop, values: Mapping[str, Any], names: Mapping[str, Any]) -> bool:
+    """Whether every round of `loop` goes on with the string that the one before has left in a variable, and leaves
+    another one there. values: what the local variables hold."""
+    stores: dict[tuple[str, str], list[int]] = {}
+    for index in sorted(loop.body):
+        instr = code.instrs[index]
+        if instr.op in _LOADS:
+            stores.setdefault((_LOADS[instr.op], instr.arg), []).append(index)
+    for (load, name), places in stores.items():
+        if type((values if load == "LOAD_FAST" else names).get(name)) not in (str, bytes):
+            continue
+        reads = {index for index in loop.body if (code.instrs[index].op, code.instrs[index].arg) == (load, name)}
+        carried = _leads_past(code, loop.header, places, reads, loop.body)
+        if carried and not all(_avoidable(code, loop, index) for index in places):
+            return True
+    return False
+
+
+_LOADS = {"STORE_FAST": "LOAD_FAST", "STORE_GLOBAL": "LOAD_GLOBAL"}  # where the code of a module has names, too
+
+
 def breaks_each_call(code: Code, names: Mapping[str, Any], deep: int = _DEEP) -> bool:
     """Whether every call of a function does, unless it raises."""
     certain = [index for index in range(len(code.instrs)) if _breaks(code, index, names, deep)]
     ends = {index for index, instr in enumerate(code.instrs) if instr.op == "RETURN_VALUE"}
-    return any(not _leads_past(code, 0, index, ends, None) for index in certain)
+    return any(not _leads_past(code, 0, [index], ends, None) for index in certain)
 
 
 def _avoidable(code: Code, loop: Loop, index: int) -> bool:
     """Whether a round may go by without instruction `index`."""
-    return index != loop.header and _leads_past(code, loop.header, index, set(loop.edges), loop.body)
+    return index != loop.header and _leads_past(code, loop.header, [index], set(loop.edges), loop.body)
 
 
-def _leads_past(code: Code, start: int, without: int, ends: set[int], within: frozenset[int] | None) -> bool:
-    """Whether one of `ends` is reached from `start` without the instruction `without`."""
-    seen, ahead = {without}, [start]
+def _leads_past(
+    code: Code, start: int, without: Sequence[int], ends: set[int], within: frozenset[int] | None
+) -> bool:
+    """Whether one of `ends` is reached from `start` without the instructions `without`."""
+    seen, ahead = set(without), [start]
     while ahead:
         index = ahead.pop()
         if index in seen or (within is not None and index not in within):
@@ -92,4 +116,4 @@ def _is_opaque(value: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0].lstrip("_") not in policy.KNOWN_MODULES
 
 
-__all__ = ["breaks_each_call", "breaks_each_round"]
+__all__ = ["breaks_each_call", "breaks_each_round", "carries_text"]

@@ -14,7 +14,7 @@ import operator
 import sys
 import time
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -263,16 +263,39 @@ class Watch:
         is_short = poll.spent < self.limits.break_pays * 1e9 * poll.calls
         return not (is_short and prospects.breaks_each_call(code, names))
 
-    def _have_prospects(self, code: Code, inner: list[Loop], names: dict[str, Any], spent: int) -> bool:
-        """Whether what took `spent` nanoseconds, much of it perhaps in those innermost loops, may gain."""
+    def _have_prospects(
+        self, code: Code, inner: list[Loop], names: dict[str, Any], spent: int, values: dict[str, Any] | None = None
+    ) -> bool:
+        """Whether what took `spent` nanoseconds, much of it perhaps in those innermost loops, may gain. values: what
+        its variables hold, if that is known."""
+        around = {loop.header: loop for loop in loops(code)}
         hopeless = 0
         for loop in inner:
             known = self._round(code, loop)
-            if known.plain < self.limits.break_pays * 1e9 * known.n_plain:
-                if known not in self.opaque:
-                    self.opaque[known] = prospects.breaks_each_round(code, loop, names)
-                hopeless += known.plain if self.opaque[known] else 0
+            if not self._is_short(known):
+                continue
+            if not self.opaque.get(known, False):
+                is_text = values is not None and prospects.carries_text(code, loop, values, names)
+                self.opaque[known] = is_text or prospects.breaks_each_round(code, loop, names)
+            if self.opaque[known]:
+                hopeless += self._spent_around(code, loop, around)
         return hopeless <= self.limits.hopeless * spent
+
+    def _spent_around(self, code: Code, loop: Loop, around: dict[int, Loop]) -> int:
+        """Nanoseconds that a loop has taken, or the short ones around it whose rounds come to it.
+
+        NB: of one that begins anew in each round of another little is seen."""
+        known = self._round(code, loop)
+        spent, rounds, outer = known.plain, known.n_plain, loop.outer
+        while outer is not None:
+            known = self._round(code, around[outer])
+            if not self._is_short(known) or known.n_plain > rounds:
+                break
+            spent, outer = max(spent, known.plain), around[outer].outer
+        return spent
+
+    def _is_short(self, known: _C.Round) -> bool:
+        return known.plain < self.limits.break_pays * 1e9 * known.n_plain
 
     def _pause(self, allowed: bool, saved: float) -> float:
         """Seconds until one who was refused may ask again; where the budget did not refuse it, others only have to be
@@ -388,8 +411,8 @@ class Watch:
             return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
         if poll.round is not None and not is_known:
-            code = decoded(function.__code__)
-            if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain):
+            code, held = decoded(function.__code__), dict(zip(names, values, strict=False))
+            if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):
                 return self.limits.no_prospects
         compiler = self._compiler()
         saved = self._known_savings() if compiler is not None and not is_known else 0.0
@@ -417,18 +440,32 @@ def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
 
 
 def _is_of_numbers(code: Code, loop: Loop, names: dict[str, Any]) -> bool:
-    """Whether a loop does nothing but compute with numbers and elements of arrays, as far as its code tells."""
+    """Whether a loop does nothing but compute with numbers and elements of arrays, as far as its code tells, and that
+    of the user's functions which it calls; it may append to lists."""
+    found = _operations_of(code, loop.body, names, 2)
+    if found is None:
+        return False
+    return "BINARY_OP" in found and not found.isdisjoint(_OF_NUMBERS) and found.isdisjoint(_NOT_OF_NUMBERS)
+
+
+def _operations_of(code: Code, body: Iterable[int], names: dict[str, Any], deep: int) -> set[str] | None:
+    """The opcodes of some instructions, and of functions that they load; None where these load anything but modules
+    of numbers, and functions."""
     found = set()
-    for index in loop.body:
+    for index in body:
         instr, before = code.instrs[index], code.instrs[index - 1]
         if instr.op in _GLOBALS and instr.arg in names:
             value = names[instr.arg]
             if not (_computes(value) or _is_of_python(value)):
-                return False
+                return None
+            if type(value) is types.FunctionType and deep:
+                called = decoded(value.__code__)
+                within = _operations_of(called, range(len(called.instrs)), value.__globals__, deep - 1)
+                found |= within or set()
         is_of_module = before.op in _GLOBALS and type(names.get(before.arg)) is types.ModuleType
-        if not (instr.op == "LOAD_METHOD" and is_of_module):
+        if not (instr.op == "LOAD_METHOD" and (is_of_module or instr.arg == "append")):
             found.add(instr.op)
-    return "BINARY_OP" in found and not found.isdisjoint(_OF_NUMBERS) and found.isdisjoint(_NOT_OF_NUMBERS)
+    return found
 
 
 def _is_of_python(value: object) -> bool:

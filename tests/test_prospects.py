@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite import policy
-from dynamo_lite.prospects import breaks_each_call, breaks_each_round
+from dynamo_lite.prospects import breaks_each_call, breaks_each_round, carries_text
 from dynamo_lite.pycode import decoded, loops
 from dynamo_lite.watching import Watch
 
@@ -122,6 +122,72 @@ def test_rounds_that_are_certain_to_break(function: types.FunctionType, breaks: 
 )
 def test_calls_that_are_certain_to_break(function: types.FunctionType, breaks: bool) -> None:
     assert breaks_each_call(decoded(function.__code__), function.__globals__) == breaks
+
+
+def digits(text: str) -> int:
+    total = 0
+    while len(text) != 0:
+        total += int(text[-1])
+        text = text[: len(text) - 1]
+    return total
+
+
+def report(n: int) -> float:
+    x, line = 0.5, ""
+    for i in range(n):
+        x = math.sin(x + i)
+        line = f"{i}: {x}"
+        print(line)
+    return x
+
+
+def names_the_best(x: Any, n: int) -> str:
+    best, name = 0.0, "none"
+    for i in range(n):
+        if x[i] > best:
+            best, name = x[i], name + "."
+    return name
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "carries"),
+    [
+        (digits, {"text": "101", "total": 1}, True),
+        (digits, {"text": [1, 0, 1], "total": 1}, False),
+        (digits, {}, False),
+        (report, {"x": 0.5, "line": "0: 0.5"}, False),
+        (names_the_best, {"best": 0.5, "name": "none"}, False),
+    ],
+)
+def test_rounds_that_go_on_with_another_text(
+    function: types.FunctionType, values: dict[str, Any], carries: bool
+) -> None:
+    code = decoded(function.__code__)
+    assert [carries_text(code, loop, values, function.__globals__) for loop in loops(code)] == [carries]
+
+
+def sums_of_digits(n: int) -> list[int]:
+    found = []
+    for i in range(n):
+        text, total = f"{i:b}", 0
+        while text != "":
+            total += int(text[-1])
+            text = text[:-1]
+        found.append(total)
+    return found
+
+
+@pytest.mark.parametrize(("pays", "asks"), [(1e-3, False), (0.0, True)])
+def test_a_loop_around_one_of_texts_does_not_ask_for_the_compiler(pays: float, asks: bool) -> None:
+    limits = policy.Thresholds(hot_function=10.0, hot_loop=0.001, look=1e-5, break_pays=pays, budget_share=0.0)
+    watch = Watch(limits)
+    ready: Any = types.FunctionType(watch.watched(sums_of_digits.__code__), globals())
+    try:
+        assert ready(20000) == sums_of_digits(20000)
+    finally:
+        watch.end()
+    assert (watch.put_off > 0) == asks
+    assert watch.compilation is None
 
 
 def test_looking_runs_no_code_of_the_users() -> None:

@@ -25,7 +25,7 @@ from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
-from dynamo_lite.watching import Watch, _is_of_numbers, _rounds_left
+from dynamo_lite.watching import Watch, _rounds_left
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -756,37 +756,3 @@ def test_copies_of_polls_are_never_true() -> None:
     for poll in polls:
         again = pickle.loads(pickle.dumps(poll))
         assert not any(bool(again) for _ in range(100))
-
-
-def of_elements(x: Any, n: int) -> Any:
-    for i in range(1, n):
-        for j in range(1, n):
-            x[i, j] = abs(x[i - 1, j]) * 0.5 + np.sin(x[i, j - 1])
-    return x
-
-
-def of_objects(x: Any, n: int) -> Any:
-    found = []
-    for i in range(n):
-        found.append(x[i] * 2)
-    return found
-
-
-def of_texts(x: Any, n: int) -> Any:
-    for i in range(n):
-        print(f"{x[i] * 2}")
-
-
-def of_others(x: Any, n: int) -> Any:
-    total = 0
-    for i in range(n):
-        total += len(gc.get_objects()) + x[i] * 2
-    return total
-
-
-def test_what_a_loop_of_numbers_is() -> None:
-    """Of that the policy expects that compiling it gains."""
-    names = {**globals(), "np": np}
-    for function, expected in ((of_elements, True), (of_objects, False), (of_texts, False), (of_others, False)):
-        code = decode(function.__code__)
-        assert _is_of_numbers(code, loops(code)[-1], names) is expected, function

@@ -25,6 +25,7 @@ from dynamo_lite.capture.choices import (
     Merge,
     Refuse,
     as_number,
+    as_number_here,
     break_,
     data_condition,
     merge_of,
@@ -33,7 +34,7 @@ from dynamo_lite.capture.choices import (
 )
 from dynamo_lite.capture.compound import ends_of_condition
 from dynamo_lite.capture.leaving import index_name, way_number
-from dynamo_lite.capture.loop_code import joins, meeting, same_code
+from dynamo_lite.capture.loop_code import always_read, joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import Snapshot, changed, place_at, put, restore, snapshot
@@ -145,7 +146,7 @@ class Walk:
             if instr.op in _JUMPS and not self._raises(frame.index):
                 asks_none = instr.op.endswith("NONE")
                 condition = (none_condition if asks_none else data_condition)(self.machine, frame.stack[-1])
-                if condition is not None and self._avoids(condition):
+                if condition is not None and (self._declines(condition) or self._avoids(condition)):
                     continue
                 if condition is not None:
                     goes_on = self.fork(condition)
@@ -313,8 +314,13 @@ class Walk:
             self.refuse("loop-exit", "a way that does not come to where both meet")
 
         def refuse(reason: str, detail: str) -> NoReturn:
-            """What the ways leave does not fit together: leave the loop for the one that does something."""
+            """What the ways leave does not fit together: decline on the one on which a local is read that has no value,
+            or leave the loop for the one that does something."""
             acts = [end.acts(before[0], before[2]) for end in ends]
+            unbinding = self._unbinding(ends, join)
+            if unbinding is not None and tracer.in_loop and len(key) == 1:  # no condition of several parts
+                tracer.plans[tracer.regions[0].key].unbinding.add((*self._key(), *key, unbinding == 0))
+                raise Retry
             if acts.count(True) == 1:
                 place = acts.index(True)
                 self._avoid((*self._key(), *key, place == 0), condition, reason, detail, unrolled=True)
@@ -323,6 +329,18 @@ class Walk:
 
         known_before = frozenset(id(value) for value, _ in state)
         return self._merge(condition, ends[0], ends[1], join, held, refuse, known_before)
+
+    def _unbinding(self, ends: list[_End], join: int | None) -> int | None:
+        """Which of two ways comes to where both meet without a local that the other one assigns and that is certain to
+        be read from there on, which raises an exception; None where neither does, or each lacks one."""
+        if join is None or join == _END:
+            return None
+        bound = [frozenset(end.locals) for end in ends]
+        lacks = [
+            any(always_read(self.frame.code, self.loop, self.header, join, name) for name in other - own)
+            for own, other in (bound, bound[::-1])
+        ]
+        return lacks.index(True) if lacks.count(True) == 1 else None
 
     def _narrow(self, condition: GoesOn, truth: bool) -> dict[str, tuple[Value, Value]]:
         """Let the locals that are one thing or another by a condition be that on one of its ways; what each was."""
@@ -348,6 +366,21 @@ class Walk:
         """Have the iteration left where a way begins that cannot be traced, if that can be."""
         if self.way is None and arm is not None and self.leave_at is not None and len(before[2]) == self.depth:
             self.leave_at(arm, before[0])
+
+    def _declines(self, condition: GoesOn) -> bool:
+        """Go on with one way from the jump at hand where the other one ends in an exception (`_unbinding`)."""
+        frame, tracer = self.frame, self.machine.tracer
+        index, instr = frame.index, frame.code.instrs[frame.index]
+        ways = tracer.plans[tracer.regions[0].key].unbinding if tracer.in_loop else ()
+        truth = next((truth for truth in (True, False) if (*self._key(), index, truth) in ways), None)
+        if truth is None or instr.target is None:
+            return False
+        number = as_number_here(self.machine, condition)
+        tracer.require(simplify(negate(number)) if truth else number)
+        frame.stack.pop()
+        frame.line = instr.position[0] or frame.line
+        frame.index = index + 1 if truth == (instr.op in _IF_TRUE) else instr.target
+        return True
 
     def _avoids(self, condition: GoesOn) -> bool:
         """Go on with one way from the jump at hand where no native iteration goes the other one."""

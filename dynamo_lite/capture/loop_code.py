@@ -275,6 +275,29 @@ def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:
 
 
 @remembered
+def always_read(code: Code, loop: frozenset[int], header: int, begin: int, name: str) -> bool:
+    """Whether an iteration that is at instruction `begin` is certain to read a local before it stores to it or ends,
+    unless it raises."""
+    seen: set[int] = set()
+    work, after = [begin], following(code)
+    while work:
+        index = work.pop()
+        if index == header or index not in loop:
+            return False
+        instr = code.instrs[index]
+        if index in seen or (instr.op == "LOAD_FAST" and instr.arg == name):
+            continue
+        seen.add(index)
+        if instr.op == "RETURN_VALUE" or (instr.op in _BINDS and instr.arg == name):
+            return False
+        work += after[index]
+    return True
+
+
+_BINDS = frozenset(("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"))
+
+
+@remembered
 def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
     """The locals to which every iteration adds an int once, and which it assigns nowhere else."""
     instrs = code.instrs

@@ -179,9 +179,10 @@ class LoopPlan:
     declines in an iteration in which they are not as said. apart: where ways out of it begin that are no part of it:
     the frame goes on there; known: those of which an earlier capture has found that. avoided: ways in the body, by
     their place in it, that break the graph: the loop is left for the iterations that may go there, with the break's
-    reason and detail, and its line. alone: by number, iterations of which that is known now, which run by themselves.
-    refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of it in this attempt:
-    "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of `alone`, or "" if it
+    reason and detail, and its line. unbinding: ways on which a local is read that has no value: it declines there.
+    alone: by number, iterations of which that is known now, which run by themselves. refused: why it cannot stay a
+    loop, as a break's reason and detail. outcome: what became of it in this attempt: "native", "unrolled",
+    "segments", "begun" with iterations before the loop, "paused" with one of `alone`, or "" if it
     was not met; stayed: it was native in an earlier one. guessed: paths of `steps` and `numbers` that no attempt has
     confirmed; guesses: whether there may be such (loop_guesses.py). compound: conditions of several parts are one
     number (compound.py).
@@ -208,6 +209,7 @@ class LoopPlan:
     apart: set[int] = field(default_factory=set)
     known: set[int] = field(default_factory=set)
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
+    unbinding: set[LoopKey] = field(default_factory=set)
     alone: set[int] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
@@ -328,6 +330,7 @@ class Tracer:
         self.restraints = Restraints() if restraints is None else restraints
         self.lengths: dict[Source, set[int]] | None = None  # those of restraints, for the code that is captured
         self.numbered: dict[Source, bool | None] | None = None  # likewise
+        self.long: dict[Source, int] = {}  # long lists and tuples, and how many of their items were looked at
         self.nested = False  # a list in another one is known by its numbers alone
         self.regions: list[Region] = []
         self.native_loops = native_loops

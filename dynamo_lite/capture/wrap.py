@@ -294,6 +294,8 @@ def realise(tracer: Tracer, value: Value) -> Value:
         return value
     if value.known is None:
         assert value.source is not None
+        if value.source.kind == "item" and value.source.base in tracer.long:
+            _look_into(tracer, value.source.base)
         value.known = wrap(tracer, value.concrete, value.source)
     return value.known
 
@@ -456,6 +458,18 @@ def _check_length(tracer: Tracer, obj: list[Any], source: Source) -> None:
         raise Break("list-length", str(source))
 
 
+_LONG = 512  # items of a list or tuple, of which few are looked at one by one
+_FEW = 64
+
+
+def _look_into(tracer: Tracer, source: Source) -> None:
+    """Break where many items of a long list are asked for one by one: each is an input with a guard of its own, and an
+    operation, or several. Plain Python goes through them in a loop of C's (min, in, np.array), or soon enough."""
+    tracer.long[source] += 1
+    if tracer.long[source] > _FEW:
+        raise Break("long-list", str(source))
+
+
 _LOOKED_AT = 64  # items of each list, which say how the others are made
 _LONGEST_PART = 9  # csrc/columns.c has one digit for it
 
@@ -551,6 +565,8 @@ def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
     tracer.facts.state("length", source, len(obj))
     if type(obj) is list:
         tracer.lists.append(source)
+    if len(obj) > _LONG:
+        tracer.long.setdefault(source, 0)
     return SequenceValue(source, type(obj), [LazyValue(source.item(i), item) for i, item in enumerate(obj)])
 
 

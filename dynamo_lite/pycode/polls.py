@@ -40,7 +40,7 @@ from dynamo_lite.pycode.code import (
     handlers_at,
     remembered,
 )
-from dynamo_lite.pycode.decode import decode, remember_as
+from dynamo_lite.pycode.decode import decode, decoded, remember_as
 from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import natural_loop, reached, stack_depth, successors
 from dynamo_lite.pycode.module_code import as_function, as_module, is_module
@@ -340,7 +340,8 @@ def polled(
         if len(polls) == 1:
             entry.without = code  # what a function may go back to that is not worth the question
         else:
-            entry.alone = lambda: _written(code, lambda _, loop: None if loop else entry, answers, 0, least)[0]
+            plain = decoded(made)  # NB: as it was; to take the code apart once more takes a third of the time
+            entry.alone = lambda: _written(code, lambda _, loop: None if loop else entry, answers, 0, least, plain)[0]
     return made
 
 
@@ -350,8 +351,10 @@ def _written(
     answers: Answers,
     together: int,
     least: int,
+    known: Code | None = None,
 ) -> tuple[types.CodeType, list[tuple[Loop | None, object]]]:
-    """`code` with polls, and these with their loops, the entry's first; as it is where that cannot be written."""
+    """`code` with polls, and these with their loops, the entry's first; as it is where that cannot be written. known:
+    what it says, once it has been taken apart."""
     polls: list[tuple[Loop | None, object]] = []
 
     def make_and_note(of: Code, loop: Loop | None) -> object | None:
@@ -361,7 +364,7 @@ def _written(
         return poll
 
     try:
-        plain = rotated(decode(code))
+        plain = rotated(decode(code)) if known is None else known
         is_script = is_module(plain)
         if is_script:
             function = as_function(plain)

@@ -1,0 +1,61 @@
+"""Long lists from outside, whose items are not looked at one by one: what reads all of them runs plainly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+
+OPTIONS = {"cost_model": False}
+LONG = [float(x) for x in np.random.default_rng(0).random(3000)]
+
+
+def least(x: Any, numbers: Any) -> Any:
+    return np.sqrt(x * 2.0 + min(numbers))
+
+
+def contained(x: Any, numbers: Any) -> Any:
+    return np.sqrt(x) + (3.5 in numbers)
+
+
+def mean(x: Any, numbers: Any) -> Any:
+    return np.sqrt(x) + np.mean(numbers)
+
+
+def squares(x: Any, numbers: Any) -> Any:
+    return np.sqrt(x) + sum([number * number for number in numbers])
+
+
+def some(x: Any, numbers: Any) -> Any:
+    return np.sqrt(x) * numbers[-1] + numbers[len(numbers) // 2] + len(numbers)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+@pytest.mark.parametrize("fn", [least, contained, mean, squares])
+def test_items_that_are_needed_one_by_one(fn: Callable[..., Any], kind: Callable[..., Any]) -> None:
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    x = np.linspace(0.0, 1.0, 50)
+    for numbers in (kind(LONG), kind(LONG[::-1])):
+        assert fast(x, numbers).tobytes() == fn(x, numbers).tobytes()
+    assert "long-list" in [record.id for record in fast.explain().breaks]
+    assert fast.stats()["recompiles"] == 0
+
+
+@pytest.mark.parametrize("fn", [least, mean])
+def test_short_lists_are_part_of_the_graph(fn: Callable[..., Any]) -> None:
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    x = np.linspace(0.0, 1.0, 50)
+    assert fast(x, LONG[:100]).tobytes() == fn(x, LONG[:100]).tobytes()
+    assert "long-list" not in [record.id for record in fast.explain().breaks]
+
+
+def test_single_items_of_long_lists_are_inputs() -> None:
+    fast = dynamo_lite.compile(some, fullgraph=True)
+    x = np.linspace(0.0, 1.0, 50)
+    for numbers in (LONG, LONG[::-1]):
+        assert fast(x, numbers).tobytes() == some(x, numbers).tobytes()
+    assert fast.stats()["compiles"] == 1

@@ -1,0 +1,89 @@
+"""Loops of numbers: of these the policy expects that compiling them gains (dynamo_lite/watching.py)."""
+
+from __future__ import annotations
+
+import gc
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynamo_lite.pycode import loops
+from dynamo_lite.pycode.decode import decode
+from dynamo_lite.watching import _is_of_numbers
+
+
+def of_elements(x: Any, n: int) -> Any:
+    for i in range(1, n):
+        for j in range(1, n):
+            x[i, j] = abs(x[i - 1, j]) * 0.5 + np.sin(x[i, j - 1])
+    return x
+
+
+def of_appended(n: int) -> Any:
+    found = []
+    x = 0.5
+    for _ in range(n):
+        x = x + random.uniform(-0.1, 0.1)
+        if x < 0.0:
+            x = -x
+        found.append(x * 2)
+    return found
+
+
+def hits(n: int) -> int:
+    found = 0
+    for _ in range(n):
+        if random.random() ** 2 + random.random() ** 2 < 1.0:
+            found += 1
+    return found
+
+
+def of_calls(n: int) -> float:
+    total = 0.0
+    for _ in range(n):
+        total += (4.0 * hits(100) / 100 - math.pi) ** 2
+    return total
+
+
+def of_objects(x: Any, n: int) -> Any:
+    found = []
+    for i in range(n):
+        found.insert(0, x[i] * 2)
+    return found
+
+
+def described(x: Any) -> str:
+    return f"{x * 2}"
+
+
+def of_texts(x: Any, n: int) -> Any:
+    for i in range(n):
+        print(f"{x[i] * 2}")
+
+
+def of_texts_of_others(x: Any, n: int) -> Any:
+    for i in range(n):
+        print(described(x[i] * 2))
+
+
+def of_others(x: Any, n: int) -> Any:
+    total = 0
+    for i in range(n):
+        total += len(gc.get_objects()) + x[i] * 2
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        *[(of_elements, True), (of_appended, True), (of_calls, True)],
+        *[(of_objects, False), (of_texts, False), (of_texts_of_others, False), (of_others, False)],
+    ],
+)
+def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: bool) -> None:
+    code = decode(function.__code__)
+    assert _is_of_numbers(code, loops(code)[-1], {**globals(), "np": np}) is expected
