@@ -274,10 +274,10 @@ def pairs_and_lists(X: Any, n: int) -> Any:
 @program(False)
 def of_the_same_object(X: Any, n: int) -> Any:
     same = 0
-    for i in range(len(X)):
+    for k in range(len(X)):
         kept = []
         for j in range(n):
-            last = X[j % 2, 0] * 2
+            last = X[j % 2, 0] * (k + 2)
             kept.append(last)
         same += max(kept) is last
     return same
