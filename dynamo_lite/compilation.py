@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite import _C, backends, breaks, budget, log, policy, stance
+from dynamo_lite import _C, backends, breaks, budget, log, originals, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.restraints import Restraints
@@ -82,8 +82,12 @@ def _steps(schedule: Schedule, kinds: tuple[type, ...]) -> int:
     return inside + sum(isinstance(step, kinds) for step in schedule.steps)
 
 
+originals.remember(np)
+
 # Why a frame may stay plain under fullgraph: nothing of the function breaks.
-_NO_BREAK = frozenset({"does-not-pay", "nothing-to-compile", "unsupported-dtype", "too-many-dims", "unaligned-array"})
+_NO_BREAK = frozenset(
+    {"does-not-pay", "nothing-to-compile", "replaced", "unsupported-dtype", "too-many-dims", "unaligned-array"}
+)
 
 
 def _condition(segment: Segment) -> str:
@@ -151,6 +155,7 @@ class Compilation:
         self.resumes = Resumes(self.on_miss, watcher, self._note_resume, self._fail, self._restraints.sides)
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
+        self._replaced: tuple[types.CodeType, str] | None = None  # what ran plainly since that was replaced
         if fullgraph:
             for record in self._refusal():
                 raise GraphBreakError(
@@ -163,6 +168,9 @@ class Compilation:
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...]) -> _C.CacheEntry | None:
         """An entry for this call, or None to run it plainly."""
+        if name := originals.replaced():
+            self._replaced = function.__code__, name  # explained later: to look for the line would call some of them
+            return None
         code = function.__code__
         if not _is_hashable(code):
             _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["unknown-bytecode"], self.on_miss)
@@ -548,6 +556,8 @@ class Compilation:
     def explanation(self) -> Explanation:
         """What has been compiled so far."""
         filename, line = self._place()
+        if self._replaced is not None:
+            self._note_skip(self._replaced[0], "replaced", self._replaced[1])
         graphs = tuple(self._graph_record(segment) for segment in self.segments if segment.program is not None)
         skips = [] if graphs else list(self._refusal()) or list(self._idle())
         return Explanation(
@@ -685,6 +695,7 @@ class Compilation:
         self._versions.clear()
         self.breaks.clear()
         self.skips.clear()
+        self._replaced = None
         self.loops.clear()
         self._compiles.clear()
         self.resumes.clear()
