@@ -36,6 +36,7 @@ from dynamo_lite.pycode import (
     successors,
     with_questions,
 )
+from dynamo_lite.shadows import own_modules
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
     from dynamo_lite.compilation import Compilation
@@ -211,8 +212,14 @@ class Watch:
 
     def _compiler(self) -> Compilation | None:
         """What compiles; None as long as the process has not run long enough to import it."""
+        if self.compilation is None:
+            with own_modules:
+                self._import()
+        return self.compilation
+
+    def _import(self) -> None:
         cost = self.limits.compiler + self.limits.first
-        if self.compilation is None and not unknown_version() and self.budget.allows(cost):
+        if not unknown_version() and self.budget.allows(cost):
             with budget.timed():
                 backend = self.backend or config.backend
                 began = thread_time()
@@ -226,7 +233,6 @@ class Watch:
                     name="whole program",
                     watcher=self,
                 )
-        return self.compilation
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
@@ -248,7 +254,7 @@ class Watch:
                 _C.cool(function, self._pause(allowed, saved))
                 return None
             self.asked.add(_key(code))
-            with self.budget.attempt():
+            with self.budget.attempt(), own_modules:
                 return compiler.miss(function, slots)
 
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
