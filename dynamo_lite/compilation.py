@@ -195,7 +195,7 @@ class Compilation:
                 self._note_skip(function.__code__, "too-many-dims", str(array.ndim))
             else:
                 self._note_skip(function.__code__, "unaligned-array", "an argument")
-            return self._plain_entry(code, refused[0], array)
+            return self._plain_entry(code, refused[0])
         count = self._entries.get(code, 0)
         if count and stance.current == "fail_on_recompile":
             raise RecompileError(f"{function.__qualname__}: {self._why_missed(function, slots)}")
@@ -279,14 +279,13 @@ class Compilation:
         self._warn(f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python")
         self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
 
-    def _plain_entry(self, code: types.CodeType, slot: int, array: np.ndarray[Any, Any]) -> _C.CacheEntry | None:
+    def _plain_entry(self, code: types.CodeType, slot: int) -> _C.CacheEntry | None:
         """An entry that runs nothing: the dispatcher need not ask again about arrays like this in this slot."""
         made = self._plain_entries.get(code, 0)
         if made >= _PLAIN_ENTRIES:
             return None
         self._plain_entries[code] = made + 1
-        test = ("unfit", 0) if supported_dtype(array.dtype) else ("dtype", 0, array.dtype, array.ndim)
-        return _C.CacheEntry(_C.Guards([("arg", 0, slot), test], ()), None, None)
+        return _C.CacheEntry(_C.Guards([("arg", 0, slot), ("unfit", 0)], ()), None, None)
 
     def _backend(self, graph: Graph, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         """The backend's product; what is not a native Program is made to change nothing where it fails."""
