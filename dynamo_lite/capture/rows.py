@@ -81,8 +81,9 @@ def _type_of_items(tracer: Tracer, item: SequenceValue) -> ArrayType | None:
         return None
     if item.is_grown:
         rows: Rows | None = item.rows
-        is_whole = rows is not None and rows.region is not None and _loop_of(tracer, rows) is not None
-        if not is_whole or rows.row is None or rows.counted or not _is_counted_by(tracer, rows.region.bounds):
+        if rows is None or rows.row is None or rows.counted or rows.region is None:
+            return None
+        if _loop_of(tracer, rows) is None or not _is_counted_by(tracer, rows.region.bounds):
             return None
         return ArrayType(rows.row.dtype, (_count(rows), *rows.row.shape))  # type: ignore[arg-type]
     types = {type_of_row(tracer, realise(tracer, one)) for one in item.known}
