@@ -24,7 +24,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dynamo_lite import ops
 from dynamo_lite._C import Objects
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.choices import as_whole, split

@@ -19,7 +19,15 @@ from dynamo_lite.capture.rows import holds_numbers
 from dynamo_lite.capture.sameness import is_read_later, reachable
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.value import ArrayValue, ConstantValue, GeneratorValue, IteratorValue, RangeValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    GeneratorValue,
+    IteratorValue,
+    RangeValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import present
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import decoded, spliced
