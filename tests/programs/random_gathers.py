@@ -35,7 +35,8 @@ def source(seed: int) -> str:
     lines.append("    for i in range(n):")
     items = pick.sample(_ITEMS, 2)
     for name in ("buf", "row")[: pick.choice((1, 1, 2))]:
-        lines.append(f"        {name} = []" if pick.random() < 0.85 else f"        {name} = [{items[0].replace('j', 'i')}]")
+        begun = "" if pick.random() < 0.85 else items[0].replace("j", "i")
+        lines.append(f"        {name} = [{begun}]")
         lines.append(f"        for j in {pick.choice(_BOUNDS)}:")
         for _ in range(pick.choice((1, 1, 1, 2))):
             item = items[0] if pick.random() < 0.93 else items[1]
@@ -57,7 +58,8 @@ def source(seed: int) -> str:
         else:
             lines.append(f"        {ahead}held = {use}")
         if pick.random() < 0.2:
-            lines.append(f"        if {pick.choice(_CONDITIONS).replace('j', 'i')}: own.append({items[1].replace('j', 'i')})")
+            condition = pick.choice(_CONDITIONS).replace("j", "i")
+            lines.append(f"        if {condition}: own.append({items[1].replace('j', 'i')})")
         if pick.random() < 0.05:
             lines.append(f"        if i == 3: held = {name}")
         if pick.random() < 0.1:
