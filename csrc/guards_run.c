@@ -255,12 +255,14 @@ array_passes(const DlGuardOp *op, PyObject *object)
     return ones == op->n[1];
 }
 
-/* Whether no program takes an array, whatever its dtype (wrap.py, supported_array). */
+/* Whether no program takes an array (wrap.py, supported_array). Its dtype is not compared with one that was met: those of
+   strings, dates and records are new objects with each array. */
 static int
 is_unfit(PyArrayObject *array)
 {
     int flags = PyArray_FLAGS(array);
-    return !(flags & NPY_ARRAY_ALIGNED) || flags < 0 || PyArray_NDIM(array) > DL_MAX_DIMS;
+    return !(flags & NPY_ARRAY_ALIGNED) || flags < 0 || PyArray_NDIM(array) > DL_MAX_DIMS
+           || !dl_numpy_plain(PyArray_DESCR(array));
 }
 
 /* One side of a comparison of sizes; -1 where the register holds no such array. */
@@ -457,11 +459,6 @@ run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObj
             break;
         case GLOBALS:
             passes = PyFunction_Check(func) && PyFunction_GET_GLOBALS(func) == op->object[0];
-            break;
-        case DTYPE:
-            passes = PyArray_CheckExact(regs[op->reg[0]])
-                     && (PyObject *)PyArray_DESCR((PyArrayObject *)regs[op->reg[0]]) == op->object[0]
-                     && PyArray_NDIM((PyArrayObject *)regs[op->reg[0]]) == op->n[0];
             break;
         case PACKED:
             passes = PyArray_CheckExact(regs[op->reg[0]])

@@ -8,6 +8,9 @@
 3.0
 """
 
+from dynamo_lite import shadows  # noqa: F401 - before anything that a file in the current folder may stand for
+
+# isort: split
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -435,6 +435,12 @@ _ROWS = (
         "Another thread or a signal's handler did. A later call is compiled, unless that happens several times.",
     ),
     Reason(
+        "replaced",
+        "skip",
+        "{detail} is not what it was when dynamo_lite was imported, which calls it",
+        "A test or the like has put something in its place: a later call, when it is back, is compiled.",
+    ),
+    Reason(
         "too-many-locals",
         "skip",
         "it has more than {detail} local variables",

@@ -12,11 +12,11 @@ from __future__ import annotations
 import gc
 import math
 import sys
-import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import thread_time
 from typing import TYPE_CHECKING
 
 from dynamo_lite.dataclass import dataclass
@@ -60,7 +60,7 @@ class Budget:
         self.unseen += units
         if self.unseen >= _LOOK:
             self.unseen = 0
-            if time.thread_time() > self.ends:
+            if thread_time() > self.ends:
                 raise OutOfTime
 
 
@@ -92,7 +92,7 @@ def repeat(began: float) -> None:
 @contextmanager
 def seconds(limit: float) -> Iterator[None]:
     """Let a block take `limit` seconds of this thread's CPU time."""
-    token = _current.set(Budget(ends=time.thread_time() + limit))
+    token = _current.set(Budget(ends=thread_time() + limit))
     try:
         yield
     finally:
@@ -121,14 +121,14 @@ def timed() -> Iterator[None]:
     _timed.within = True
     collects = gc.isenabled()
     gc.disable()
-    began = time.thread_time()
+    began = thread_time()
     try:
         yield
     finally:
         if collects:
             gc.enable()
         _timed.within = False
-        _taken[0] += time.thread_time() - began
+        _taken[0] += thread_time() - began
 
 
 def taken() -> float:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite import _C, backends, breaks, budget, log, policy, stance
+from dynamo_lite import _C, backends, breaks, budget, log, originals, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.restraints import Restraints
@@ -82,8 +82,12 @@ def _steps(schedule: Schedule, kinds: tuple[type, ...]) -> int:
     return inside + sum(isinstance(step, kinds) for step in schedule.steps)
 
 
+originals.remember(np)
+
 # Why a frame may stay plain under fullgraph: nothing of the function breaks.
-_NO_BREAK = frozenset({"does-not-pay", "nothing-to-compile", "unsupported-dtype", "too-many-dims", "unaligned-array"})
+_NO_BREAK = frozenset(
+    {"does-not-pay", "nothing-to-compile", "replaced", "unsupported-dtype", "too-many-dims", "unaligned-array"}
+)
 
 
 def _condition(segment: Segment) -> str:
@@ -151,6 +155,7 @@ class Compilation:
         self.resumes = Resumes(self.on_miss, watcher, self._note_resume, self._fail, self._restraints.sides)
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
+        self._replaced: tuple[types.CodeType, str] | None = None  # what ran plainly since that was replaced
         if fullgraph:
             for record in self._refusal():
                 raise GraphBreakError(
@@ -163,6 +168,9 @@ class Compilation:
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...]) -> _C.CacheEntry | None:
         """An entry for this call, or None to run it plainly."""
+        if name := originals.replaced():
+            self._replaced = function.__code__, name  # explained later: to look for the line would call some of them
+            return None
         code = function.__code__
         if not _is_hashable(code):
             _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["unknown-bytecode"], self.on_miss)
@@ -187,7 +195,7 @@ class Compilation:
                 self._note_skip(function.__code__, "too-many-dims", str(array.ndim))
             else:
                 self._note_skip(function.__code__, "unaligned-array", "an argument")
-            return self._plain_entry(code, refused[0], array)
+            return self._plain_entry(code, refused[0])
         count = self._entries.get(code, 0)
         if count and stance.current == "fail_on_recompile":
             raise RecompileError(f"{function.__qualname__}: {self._why_missed(function, slots)}")
@@ -271,14 +279,13 @@ class Compilation:
         self._warn(f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python")
         self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
 
-    def _plain_entry(self, code: types.CodeType, slot: int, array: np.ndarray[Any, Any]) -> _C.CacheEntry | None:
+    def _plain_entry(self, code: types.CodeType, slot: int) -> _C.CacheEntry | None:
         """An entry that runs nothing: the dispatcher need not ask again about arrays like this in this slot."""
         made = self._plain_entries.get(code, 0)
         if made >= _PLAIN_ENTRIES:
             return None
         self._plain_entries[code] = made + 1
-        test = ("unfit", 0) if supported_dtype(array.dtype) else ("dtype", 0, array.dtype, array.ndim)
-        return _C.CacheEntry(_C.Guards([("arg", 0, slot), test], ()), None, None)
+        return _C.CacheEntry(_C.Guards([("arg", 0, slot), ("unfit", 0)], ()), None, None)
 
     def _backend(self, graph: Graph, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         """The backend's product; what is not a native Program is made to change nothing where it fails."""
@@ -548,6 +555,8 @@ class Compilation:
     def explanation(self) -> Explanation:
         """What has been compiled so far."""
         filename, line = self._place()
+        if self._replaced is not None:
+            self._note_skip(self._replaced[0], "replaced", self._replaced[1])
         graphs = tuple(self._graph_record(segment) for segment in self.segments if segment.program is not None)
         skips = [] if graphs else list(self._refusal()) or list(self._idle())
         return Explanation(
@@ -685,6 +694,7 @@ class Compilation:
         self._versions.clear()
         self.breaks.clear()
         self.skips.clear()
+        self._replaced = None
         self.loops.clear()
         self._compiles.clear()
         self.resumes.clear()

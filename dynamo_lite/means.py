@@ -11,9 +11,9 @@ took. So compiling takes no more than that share beyond the budget, and what is 
 from __future__ import annotations
 
 import sys
-import time
 import types
 from collections.abc import Callable
+from time import thread_time
 from typing import ParamSpec, TypeVar
 
 from dynamo_lite import _C, budget
@@ -66,15 +66,15 @@ class Means:
         if left <= max(0.0, 0.99 * needed):
             raise budget.OutOfTime
         self._took.pop(code, None)
-        began = time.thread_time()
+        began = thread_time()
         try:
             with budget.seconds(left):
                 return compile_(*args, **options)
         except budget.OutOfTime:
-            self._took[code] = time.thread_time() - began
+            self._took[code] = thread_time() - began
             raise
         finally:
-            self._spent[version] = self._spent.get(version, 0.0) + time.thread_time() - began
+            self._spent[version] = self._spent.get(version, 0.0) + thread_time() - began
 
     def _needed(self, code: types.CodeType) -> float:
         return max(2 * self._took.get(code, 0.0), THRESHOLDS.least_attempt)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import itertools
 import sys
-import time
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from time import perf_counter
 from typing import Any
 
 from dynamo_lite import _C, budget, log
@@ -178,9 +178,9 @@ class _Clock:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
+        self._last = perf_counter()
 
     def stage(self, name: str) -> None:
-        now = time.perf_counter()
+        now = perf_counter()
         self.seconds[name] = now - self._last
         self._last = now

@@ -16,9 +16,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-import time
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from time import process_time
 
 from dynamo_lite import budget
 from dynamo_lite.config import config
@@ -204,7 +204,7 @@ class Budget:
 
     def expects(self, loop: Hashable, seconds: float) -> None:
         """A loop is going to take so many seconds, if nothing is compiled, whatever was expected of it before."""
-        self._ahead[loop] = time.process_time() + seconds
+        self._ahead[loop] = process_time() + seconds
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -228,14 +228,14 @@ class Budget:
         """Seconds after which one who was refused may ask again: half of those in which what is missing is there, if
         nothing more is saved, but no more than a share of the time that has passed."""
         limits = self._thresholds
-        most = limits.ask_again * time.process_time()
+        most = limits.ask_again * process_time()
         pace = limits.budget_share * (limits.budget_later if self.spent > self._slowness * limits.budget_stake else 1.0)
         return min(most, self._missing(0.0, saved, False) / (2.0 * pace)) if pace > 0.0 else most
 
     def _missing(self, cost: float, saved: float, goes_on: bool) -> float:
         """Seconds by which what is asked for goes beyond what may be spent."""
         limits = self._thresholds
-        passed = time.process_time()
+        passed = process_time()
         ahead = max(self._ahead.values(), default=0.0)
         trusted = min(limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
         share = max(limits.budget_share * passed, trusted)

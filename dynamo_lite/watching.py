@@ -12,13 +12,13 @@ import gc
 import math
 import operator
 import sys
-import time
 import types
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from time import perf_counter, process_time, thread_time
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite import _C, budget, policy, prospects
+from dynamo_lite import _C, budget, originals, policy, prospects
 from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError
 from dynamo_lite.installation import unknown_version
@@ -36,6 +36,7 @@ from dynamo_lite.pycode import (
     successors,
     with_questions,
 )
+from dynamo_lite.shadows import own_modules
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
     from dynamo_lite.compilation import Compilation
@@ -71,7 +72,7 @@ class Watch:
             self.miss
         )  # one object, by whose identity the dispatcher knows whose entries are whose
         self._started = False
-        self._began = time.process_time()
+        self._began = process_time()
 
     def watched(self, code: types.CodeType) -> types.CodeType:
         """`code` with polls, which act from now on."""
@@ -211,13 +212,19 @@ class Watch:
 
     def _compiler(self) -> Compilation | None:
         """What compiles; None as long as the process has not run long enough to import it."""
+        if self.compilation is None:
+            with own_modules:
+                self._import()
+        return self.compilation
+
+    def _import(self) -> None:
         cost = self.limits.compiler + self.limits.first
-        if self.compilation is None and not unknown_version() and self.budget.allows(cost):
+        if not unknown_version() and self.budget.allows(cost):
             with budget.timed():
                 backend = self.backend or config.backend
-                began = time.thread_time()
+                began = thread_time()
                 make = _C.set_apart(lambda: _import_compiler(backend))
-                self.budget.imported(time.thread_time() - began)
+                self.budget.imported(thread_time() - began)
                 self.compilation = make(
                     None,
                     backend,
@@ -226,10 +233,12 @@ class Watch:
                     name="whole program",
                     watcher=self,
                 )
-        return self.compilation
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
+        if originals.replaced():
+            _C.cool(function, self.limits.no_prospects)
+            return None
         caller, code = sys._getframe().f_back, function.__code__  # None in a thread of C's
         with budget.timed():  # the question itself is part of the price
             if not self._call_has_prospects(function):
@@ -245,7 +254,7 @@ class Watch:
                 _C.cool(function, self._pause(allowed, saved))
                 return None
             self.asked.add(_key(code))
-            with self.budget.attempt():
+            with self.budget.attempt(), own_modules:
                 return compiler.miss(function, slots)
 
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
@@ -301,12 +310,12 @@ class Watch:
         """Seconds until one who was refused may ask again; where the budget did not refuse it, others only have to be
         asked for first."""
         if self.compilation is None:
-            return self.limits.ask_again * time.process_time()
+            return self.limits.ask_again * process_time()
         return 0.0 if allowed else self.budget.wait(saved)
 
     def _running(self) -> float:
         """CPU seconds that the program has run, without compiling."""
-        return time.process_time() - self._began - self.budget.spent
+        return process_time() - self._began - self.budget.spent
 
     def _waits(self, code: types.CodeType, taken: float) -> bool:
         """Whether `code`, for which so many seconds speak, is compiled after the function in which most of them go,
@@ -406,10 +415,12 @@ class Watch:
         stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
         holds.
         """
-        began = time.perf_counter()
+        began = perf_counter()
+        is_known = poll.round is not None and poll.round.entered > 0
+        if not is_known and originals.replaced():
+            return self.limits.no_prospects
         if not self._look_ahead(poll, function, stack):
             return 0.0
-        is_known = poll.round is not None and poll.round.entered > 0
         if poll.round is not None and not is_known:
             code, held = decoded(function.__code__), dict(zip(names, values, strict=False))
             if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):
@@ -426,7 +437,7 @@ class Watch:
             return None
         self.loops_entered += 1
         if is_known and poll.round is not None:
-            taken = time.perf_counter() - began
+            taken = perf_counter() - began
             mean = self.ways_in.get(poll.round, taken)
             self.ways_in[poll.round] = mean + (min(taken, 2 * mean) - mean) / 8
         return taken_over

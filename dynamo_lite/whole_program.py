@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import policy
 from dynamo_lite.config import config
+from dynamo_lite.shadows import own_modules
 
 if TYPE_CHECKING:
     from dynamo_lite.watching import Watch
@@ -40,7 +41,8 @@ class Program:
             return code
         if not _READ_BYTECODE.isdisjoint(code.co_names):
             return code
-        from dynamo_lite import _C
+        with own_modules:
+            from dynamo_lite import _C
 
         if self.watch is None:
             self.refusal = _C.hook_refusal()
@@ -53,7 +55,8 @@ class Program:
         return made
 
     def _watch(self) -> Watch:
-        from dynamo_lite.watching import Watch
+        with own_modules:
+            from dynamo_lite.watching import Watch
 
         return Watch(self.limits)
 

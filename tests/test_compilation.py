@@ -598,3 +598,28 @@ def test_a_call_with_a_break_that_gains_stays(compiler: Compile) -> None:
     for _ in range(5):
         fast(x)
     assert fast.stats()["native_calls"] == 10
+
+
+class Table:
+    rows: Any
+
+
+@pytest.mark.parametrize("kind", [">f8", "U3", "M8[s]", [("a", "f8"), ("b", "i4")], object])
+def test_arrays_that_stay_plain_are_asked_about_once(kind: Any) -> None:
+    """Each array of these has a dtype object of its own."""
+
+    def first(x: Any) -> Any:
+        return x[:1]
+
+    def second(table: Any, x: Any) -> Any:
+        return np.sqrt(x * 2.0 + 1.0), table.rows
+
+    fast = dynamo_lite.compile(first, options={"cost_model": False})
+    for _ in range(20):
+        fast(np.zeros(3, np.dtype(kind)))
+    assert fast.stats()["misses"] == 1 and {skip.id for skip in fast.explain().skips} == {"unsupported-dtype"}
+    fast, table = dynamo_lite.compile(second, options={"cost_model": False}), Table()
+    for size in (3, 4, 5, 6, 7):
+        table.rows = np.zeros(size, np.dtype(kind))
+        assert fast(table, np.ones(5))[1] is table.rows
+    assert fast.stats()["misses"] == 1 and fast.stats()["native_calls"] == 5

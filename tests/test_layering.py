@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LEVELS = (
-    ("errors", "installation", "dataclass", "_C"),
+    ("errors", "installation", "originals", "shadows", "dataclass", "_C"),
     ("config", "breaks", "budget"),
     ("log", "policy", "stance"),
     ("pycode", "graph"),

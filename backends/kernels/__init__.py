@@ -6,9 +6,9 @@ Enters a Graph, example inputs, and how the backend compiles a kernel; leaves a 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,11 +64,11 @@ def _timed(seconds: dict[str, float], compile_kernel: CompileKernel) -> CompileK
     """compile_kernel, which notes what it takes: most kernels are compiled when the program first runs."""
 
     def compile_one(kernel: Kernel | Machine, classes: str) -> _C.CompiledKernel:
-        began = time.perf_counter()
+        began = perf_counter()
         try:
             with budget.timed():
                 return compile_kernel(kernel, classes)
         finally:
-            seconds["kernels"] = seconds.get("kernels", 0.0) + time.perf_counter() - began
+            seconds["kernels"] = seconds.get("kernels", 0.0) + perf_counter() - began
 
     return compile_one

@@ -55,8 +55,12 @@ def _remainder(value: object, by: object) -> float:
     text = value if isinstance(value, str) else value.decode("latin-1")
     if "*" in text:
         return math.inf
-    widths = (min(int(digits[:9]), 10**9) for digits in re.findall("[0-9]+", text))
-    return len(text) + sum(widths) + 3 * size_of(by) + 400  # digits of an int; those of the largest float
+    return len(text) + _widths(text) + 3 * size_of(by) + 400  # digits of an int; those of the largest float
+
+
+def _widths(text: str) -> int:
+    """All numbers in a format, of which each may be a width."""
+    return sum(min(int(digits[:9]), 10**9) for digits in re.findall("[0-9]+", text))
 
 
 # By function, what bounds the size of its result, and with it what it costs.
@@ -89,6 +93,12 @@ def python_result(function: Callable[..., Any], *args: Any) -> Value:
         raise Break("python-exception", f"{type(error).__name__}: {error}") from None
 
 
+def check_format(spec: str) -> None:
+    """Break at a format spec by which a text may be made that is too long to try it out."""
+    if _widths(spec) > MAX_SIZE:
+        raise Break("costly-constant", f"a text by the format {spec}")
+
+
 def is_small(count: int) -> bool:
     """Whether a list or tuple of so many items may be made while capturing."""
     return count <= MAX_SIZE
@@ -100,4 +110,4 @@ def check_items(count: int) -> None:
         raise Break("costly-constant", f"a sequence of {count} items")
 
 
-__all__ = ["check_items", "is_small", "python_result", "size_of"]
+__all__ = ["check_format", "check_items", "is_small", "python_result", "size_of"]

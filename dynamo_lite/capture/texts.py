@@ -13,6 +13,7 @@ import functools
 from typing import Any
 
 from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.folding import check_format
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_compare
 from dynamo_lite.capture.value import (
@@ -115,6 +116,7 @@ def formatted(value: Value, *rest: Any) -> FormattedValue | None:
     if example is None:
         return None
     convert = {None: "", "str": "!s", "repr": "!r", "ascii": "!a"}[conversion]
+    check_format(spec)
     field = f"{{{convert}{':' if spec else ''}{spec}}}"
     try:
         field.format(example)

@@ -115,10 +115,7 @@ def _is_one(value: Value) -> bool:
 
 def _wrap_array(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Value:
     if not supported_array(obj):
-        if supported_dtype(obj.dtype):
-            tracer.facts.state("unfit", source)
-        else:
-            tracer.facts.state("dtype", source, obj.dtype, obj.ndim)
+        tracer.facts.state("unfit", source)
         return Value(source)
     ones = sum(1 << axis for axis, size in enumerate(obj.shape) if size == 1)
     tracer.facts.state("array", source, obj.dtype, obj.ndim, ones, obj.flags.writeable)

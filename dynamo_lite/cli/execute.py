@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Sequence
 
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.shadows import own_modules
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ def _set_first_path(folder: str | None) -> None:
         del sys.path[0]
     if folder is not None:
         sys.path.insert(0, folder)
+        own_modules.give_way(folder)
 
 
 def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> None:

@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dynamo_lite.shadows import own_modules
+
 if TYPE_CHECKING:
     from dynamo_lite.watching import Watch
     from dynamo_lite.whole_program import Program
@@ -61,9 +63,10 @@ def report_at_exit(program: Program, explain: bool = False) -> None:
                 print(f"dynamo_lite: every function ran as plain Python: {program.refusal}", file=sys.stderr)
                 return
             compilation = program.watch.compilation if program.watch is not None else None
-            if explain and compilation is not None:
-                print(compilation.explanation(), end="\n\n", file=sys.stderr)
-            print(describe_watch(program.watch), file=sys.stderr, flush=True)
+            with own_modules:
+                if explain and compilation is not None:
+                    print(compilation.explanation(), end="\n\n", file=sys.stderr)
+                print(describe_watch(program.watch), file=sys.stderr, flush=True)
 
     atexit.register(report)
 

@@ -217,7 +217,13 @@ def _test_array(_: _State, value: Any, dtype: Any, ndim: int, ones: int, writeab
 
 
 def _is_unfit(value: np.ndarray[Any, Any]) -> bool:
-    return not value.flags.aligned or bool(value.flags.num & 1 << 31) or value.ndim > _C.abi.MAX_DIMS
+    dtype, flags = value.dtype, value.flags
+    if dtype.char not in _NUMBERS or not dtype.isnative or dtype.metadata:
+        return True
+    return not flags.aligned or bool(flags.num & 1 << 31) or value.ndim > _C.abi.MAX_DIMS
+
+
+_NUMBERS = "?bBhHiIlLqQefdFD"
 
 
 def _test_part(_: _State, part: Any, whole: Any, index: tuple[slice | int, ...]) -> bool:
@@ -307,7 +313,6 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "array": _test_array,
     "part": _test_part,
     "apart": _test_apart,
-    "dtype": lambda _, value, dtype, ndim: type(value) is np.ndarray and value.dtype is dtype and value.ndim == ndim,
     "unfit": lambda _, value: type(value) is np.ndarray and _is_unfit(value),
     "packed": lambda _, value, order, wanted: (
         type(value) is np.ndarray and value.flags[("C_CONTIGUOUS", "F_CONTIGUOUS")[order]] == bool(wanted)

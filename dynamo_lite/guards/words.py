@@ -78,9 +78,8 @@ def sentence(op: Op, namer: _Namer) -> str:
             parts.append(part)
         else:
             parts.append(_shorten(_describe(part)))
-    if op[0] in ("array", "dtype"):
-        parts[2] = f"{op[3]} dimension{'' if op[3] == 1 else 's'}"
     if op[0] == "array":
+        parts[2] = f"{op[3]} dimension{'' if op[3] == 1 else 's'}"
         ones = [axis for axis in range(op[3]) if op[4] >> axis & 1]
         parts[3] = f", of size 1 just along {ones}" if ones else ", none of size 1" if op[3] else ""
         parts[4] = ", writeable" if op[5] not in (None, False, -1, 0) else ""

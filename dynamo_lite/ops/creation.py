@@ -6,6 +6,7 @@ dtype (unless params["dtype"]) and memory order (K) they copy. INVARIANT: never 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -269,6 +270,8 @@ def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
     if any(isinstance(arg, Node) for arg in args):
         raise OpError("arange of values of the graph")
     if not any(map(is_symbolic, args)):
+        if long := _long_arange(args, params):
+            return long
         try:
             with np.errstate(all="raise"):
                 result = _evaluate_arange(args, params)
@@ -292,6 +295,24 @@ def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
         return ArrayType(dtype, (0,))
     length = make("floordiv", make("sub", make("add", distance, stride), 1), stride)  # type: ignore[arg-type]
     return ArrayType(dtype, (settle(length, ask),))
+
+
+def _long_arange(args: tuple[Any, ...], params: dict[str, Any]) -> ArrayType | None:
+    """The type of an arange of Python numbers that is too long to be made only to see it; None of others."""
+    if any(type(arg) not in (int, float) or not abs(arg) < 2**53 for arg in args):
+        return None
+    start, stop, step = args
+    dtype = params.get("dtype", _I8 if all(type(arg) is int for arg in args) else _F8)
+    length = (stop - start) / step if step else 0  # as PyArray_ArangeObj has it
+    if not length > _SEEN or dtype not in (_I8, _F8):
+        return None
+    if length > _MOST:
+        raise OpError("arange of so many elements")
+    return ArrayType(dtype, (math.ceil(length),))
+
+
+_SEEN = 1 << 12  # elements of an arange that is made while capturing
+_MOST = 1 << 40
 
 
 def _evaluate_arange(args: tuple[Any, ...], params: dict[str, Any]) -> Any:

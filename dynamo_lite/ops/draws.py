@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import random
-import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -95,8 +94,8 @@ def methods() -> dict[type, dict[str, Method]]:
 
 def kinds() -> tuple[type, ...]:
     """The classes of generators. NB: NumPy imports its module when that is first asked for, which takes as long as a
-    tenth of this package; before, nobody has a generator."""
-    return tuple(methods()) if "numpy.random" in sys.modules else ()
+    tenth of this package; before, nobody has a generator. While it is being imported, sys.modules has it already."""
+    return tuple(methods()) if "random" in vars(np) else ()
 
 
 # Of Python's own generator: what the other methods draw with. NB: a class of the user's may have others.

@@ -14,6 +14,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite.capture import folding
 from dynamo_lite.capture.value import Break, ConstantValue
+from dynamo_lite.ops import creation
 from tests.copies import copies_of
 from tests.oracle import require_equal
 
@@ -135,3 +136,47 @@ def test_strings_and_slices_are_objects_of_their_own() -> None:
         assert (found[1] is a, found[-1] is a[:1]) == (plain[1] is a, plain[-1] is a[:1])
         assert all(one is not found[1] for one in before)
         before.append(found[1])
+
+
+def wide_format(a: Any) -> Any:
+    t = 0.0
+    for i in range(len(a)):
+        if a[i] > 100:
+            _ = f"{3:50000000}"
+        t += a[i]
+    return t
+
+
+def long_range(a: Any) -> Any:
+    t = 0.0
+    for i in range(len(a)):
+        if a[i] > 100:
+            t += np.arange(0.0, 1.0, 1e-8).sum() + np.arange(10**8).sum()
+        t += a[i]
+    return t
+
+
+@pytest.mark.parametrize("function", [wide_format, long_range])
+def test_what_never_runs_is_not_made(function: Callable[..., Any]) -> None:
+    fast = dynamo_lite.compile(function, backend="reference", options={"cost_model": False, "check": 1})
+    fast(np.arange(7))  # what is imported for the first of all captures
+    tracemalloc.start()
+    assert fast(np.arange(9.0)) == 36.0
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**24
+
+
+def test_long_ranges_have_the_length_that_numpy_gives_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(creation, "_SEEN", 0)
+    dice, seen = random.Random(3), 0
+    kinds: list[dict[str, Any]] = [{}, {"dtype": np.dtype("f8")}, {"dtype": np.dtype("i8")}]
+    for _ in range(20000):
+        values = [(dice.randint(-50, 50), dice.uniform(-5, 5), 0.1 * dice.randint(-9, 9), 1e-3) for _ in range(3)]
+        start, stop, step = map(dice.choice, values)
+        if step and 0 < (stop - start) / step < 5000:
+            params = dice.choice(kinds)
+            found, made = creation._long_arange((start, stop, step), params), np.arange(start, stop, step, **params)
+            assert found is not None and (found.dtype, found.shape) == (made.dtype, made.shape)
+            seen += 1
+    assert seen > 5000

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import budget
+from dynamo_lite import budget, means
 from dynamo_lite.means import Means
 from tests.copies import copies_of
 from tests.oracle import require_equal
@@ -186,7 +186,8 @@ def test_segments_share_the_budget_of_their_function(monkeypatch: pytest.MonkeyP
         clock[0] += units * 1e-3
         own(self, max(units, 256))  # and so that it looks at the clock
 
-    monkeypatch.setattr("time.thread_time", lambda: clock[0])
+    for module in (budget, means):
+        monkeypatch.setattr(module, "thread_time", lambda: clock[0])
     monkeypatch.setattr(budget.Budget, "spend", spend)
     x = np.ones(20)
     options = {"compile_budget": 0, "cost_model": False, "work_limit": 10**9}
@@ -207,7 +208,8 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         clock[0] += units * clock[1]
         own(self, max(units, 256))
 
-    monkeypatch.setattr("time.thread_time", lambda: clock[0])
+    for module in (budget, means):
+        monkeypatch.setattr(module, "thread_time", lambda: clock[0])
     monkeypatch.setattr(budget.Budget, "spend", spend)
     return clock
 

@@ -197,3 +197,30 @@ def test_forked_child_prints_no_closing_line(tmp_path: Path) -> None:
     )
     ours = run("-W", "ignore", "-m", "dynamo_lite", "run", "forks.py", cwd=tmp_path)
     assert ours.stderr.count("dynamo_lite: ") == 1
+
+
+OWN = "print('the own {name} of', __name__)\n\n\ndef halves(x, n):\n    return x / 2.0 ** n\n"
+
+
+@pytest.mark.parametrize("as_module", [False, True], ids=["script", "module"])
+@pytest.mark.parametrize("inside", [True, False], ids=["inside", "outside"])
+def test_files_named_like_modules_that_the_compiler_imports(inside: bool, as_module: bool, tmp_path: Path) -> None:
+    """The program gets its own, the compiler the others, whoever imports them first."""
+    if not inside and as_module:
+        return
+    folder = tmp_path / "program"
+    folder.mkdir()
+    for name in ("bisect", "copy", "bytecode", "dataclasses", "fractions"):
+        (folder / f"{name}.py").write_text(OWN.format(name=name))
+    body = "import numpy as np\nfrom bisect import halves\n"
+    body += "def f(x, n):\n    s = 0.0\n    for i in range(n):\n        s += x[i % 9] * 2.0 - s * 0.1\n    return s\n"
+    body += "for k in range(4):\n    print(f(np.arange(9.0), 2_000_000).hex(), halves(1.0, k))\n"
+    body += "import fractions, bytecode, copy, dataclasses\nprint(fractions.halves is not halves)\n"
+    (folder / "main.py").write_text(body)
+    cwd = folder if inside else tmp_path
+    target = ["-m", "main"] if as_module else [os.path.join("" if inside else "program", "main.py")]
+    plain = run(*target, cwd=cwd)
+    ours = run("-m", "dynamo_lite", "run", *target, cwd=cwd, DYNAMO_LITE_CHECK="1")
+    stderr, closing = split_closing(ours.stderr)
+    assert plain.returncode == 0 and (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, 0)
+    assert " native calls" in closing

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -333,3 +336,47 @@ def test_a_traceback_shows_every_local(backend: str, compiler: Compile) -> None:
 
     for _ in range(3):
         assert shown(fast) == shown(fails_late)
+
+
+# functions that the compiler itself calls are replaced
+
+
+def of_functions(x: Any, n: int) -> Any:
+    y = np.concatenate([x, x[::-1]]) * n
+    total = 0.0
+    for i in range(n):
+        total += y[i] + len(y)
+    return y.reshape(2, -1).mean(axis=0), np.where(y > 2.0, y, 0.0).max(), total, math.sqrt(n), min(n, 3)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("builtins.len", "builtins.isinstance", "builtins.sorted", "builtins.id", "time.perf_counter"),
+        *("time.thread_time", "numpy.asarray", "numpy.zeros", "numpy.add", "numpy.result_type", "math.copysign"),
+    ],
+)
+def test_the_compiler_calls_nothing_that_is_replaced(name: str, backend: str, compiler: Compile) -> None:
+    module, attribute = name.split(".")
+    real = getattr(importlib.import_module(module), attribute)
+    log: list[str] = []
+
+    def counted(*args: Any, **more: Any) -> Any:
+        log.append(name)
+        return real(*args, **more)
+
+    def calls(function: Any) -> list[str]:
+        log.clear()
+        with mock.patch(name, counted):
+            before = len(log)
+            for n in (4, 5, 4):
+                function(np.arange(6.0), n)
+            return log[before:]
+
+    fast = compiler(of_functions, backend=backend, options={"cost_model": False})
+    plain = calls(of_functions)
+    assert calls(fast) == plain
+    if module != "time":
+        assert {record.id for record in fast.explain().skips} == {"replaced"}
+    require_equal(fast, lambda: (np.arange(6.0), 4), compile=lambda f, **_: f, plain=of_functions)
+    assert fast.stats()["native_calls"]

@@ -350,3 +350,29 @@ def test_numpys_generators_are_imported_where_a_program_first_asks_for_them() ->
     """NumPy imports them when they are first asked for; so does the compiler, and captures what the program asks."""
     done = subprocess.run([sys.executable, "-c", BEFORE_NUMPY_RANDOM], capture_output=True, text=True, check=False)
     assert (done.stdout.split(), done.stderr) == (["1", "0"], "")
+
+
+WHILE_IMPORTED = """
+import sys
+import numpy as np
+import dynamo_lite
+
+def asks(x):
+    return sys.getrefcount(x) * 0 + float(np.sqrt(x).sum()), len(id.__name__)
+
+fast = dynamo_lite.compile(asks, options={"cost_model": False, "check": 1})
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("numpy.random."):
+            assert fast(np.ones(9))[0] == 9.0
+
+assert "numpy.random" not in sys.modules
+sys.meta_path.insert(0, Finder())
+print(np.random.default_rng(0).random() < 1.0, fast.stats()["native_calls"] > 0)
+"""
+
+
+def test_functions_are_compiled_while_the_module_random_is_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", WHILE_IMPORTED], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True True\n", "")
