@@ -44,6 +44,7 @@ from dynamo_lite.program.ir import (
     Value,
     View,
     Within,
+    walk,
 )
 from dynamo_lite.program.values import Values, emit_element, literal
 
@@ -362,78 +363,129 @@ class LoopEmitter:
         lines.label(f"{stem}.end")
 
     def range(self, node: Range) -> None:
-        """The iterations of a loop that has at least one."""
+        """The iterations of a loop that has at least one, in stretches: as many as are left until the next look, so that
+        one comparison ends an iteration. Where inner loops look, too, each iteration counts as it ends."""
         lines, stem, before = self.lines, self.lines.name("loop"), self.lines.block
         start, by, end = self.names((node.start, node.by, node.end))
         firsts = [self.handle(one.first) for one in node.carried]
-        index, budget, spent = f"%{stem}.index", f"%{stem}.budget", self.budget
+        polled = any(isinstance(one, Range) for one in walk(node.body))
+        pace = 0 if polled or node.by.number is None else int(node.by.number)
+        index, spent = f"%{stem}.index", self.budget
+        lines.put(f"  br label %{stem}.stretch")
+        lines.label(f"{stem}.stretch")
+        lines.put(f"  %{stem}.budget = phi i64 [ {spent}, %{before} ], [ %{stem}.more, %{stem}.looked ]")
+        outer_hole = len(lines.text)  # where the phis of what is carried will stand
+        lines.text += [""] * (1 + len(firsts))
+        self.budget = f"%{stem}.budget"
+        limit = self.stretch(f"{index}.first", end, pace) if pace in _PACES else end
         lines.put(f"  br label %{stem}.head")
         lines.label(f"{stem}.head")
-        lines.put(f"  {index} = phi i64 [ {start}, %{before} ], [ {index}.next, %{stem}.next ]")
-        lines.put(f"  {budget} = phi i64 [ {spent}, %{before} ], [ {budget}.next, %{stem}.next ]")
-        hole = len(lines.text)  # where the phis of what is carried will stand
-        lines.text += [""] * len(firsts)
+        inner_hole = len(lines.text)
+        lines.text += [""] * (2 + len(firsts))
         self.values.memory[node.index] = index
         carried = [f"%{stem}.c{number}" for number in range(len(firsts))]
         for one, name in zip(node.carried, carried, strict=True):
             self.set(one.value, name)
-        self.budget = budget
+        if limit is end:
+            self.budget = f"%{stem}.left"
         handed_on = [*(one.next for one in node.carried), *(one for one, _ in node.last)]
         if node.goes_on is not None:
             handed_on.append(node.goes_on)
         names = self.body(node.body, handed_on)
-        done, stops = lines.do(f"icmp eq i64 {index}, {end}"), ""
+        following = lines.do(f"add i64 {index}, {by}")
         if node.goes_on is not None:
-            stops = lines.do(f"xor i1 {names.pop()}, true")
-            done = lines.do(f"or i1 {done}, {stops}")
-        lines.put(f"  br i1 {done}, label %{stem}.done, label %{stem}.on")
-        lines.label(f"{stem}.on")
-        left = self.budget
-        again = self.poll(node, stem, index, left != budget, names)
-        lines.put(f"  {index}.next = add i64 {index}, {by}")
-        lines.put(f"  br label %{stem}.head")
-        names = [*again, *names[len(firsts) :]]
+            lines.put(f"  br i1 {names.pop()}, label %{stem}.counts, label %{stem}.stopped")
+            lines.label(f"{stem}.counts")
+        if limit is end:
+            lines.put(f"  br i1 {lines.do(f'icmp eq i64 {index}, {end}')}, label %{stem}.ended, label %{stem}.on")
+            lines.label(f"{stem}.on")
+            left = self.budget
+            if node.outermost and polled:
+                self.leave_if_asked(stem, index)
+            count = lines.do(f"sub i64 {left}, 1")
+            spent_now = lines.do(f"icmp eq i64 {count}, 0")
+            lines.put(f"  br i1 {spent_now}, label %{stem}.look, label %{stem}.head, !prof !0")
+        else:
+            left = count = ""
+            at_limit = lines.do(f"icmp eq i64 {index}, {limit}")
+            lines.put(f"  br i1 {at_limit}, label %{stem}.limit, label %{stem}.head")
+        latch = lines.block
+        if limit is not end:
+            lines.label(f"{stem}.limit")
+            at_end = lines.do(f"icmp eq i64 {index}, {end}")
+            lines.put(f"  br i1 {at_end}, label %{stem}.ended, label %{stem}.look")
+        again = self.look_around(node, stem, index, names)
         for place, (one, name, first) in enumerate(zip(node.carried, carried, firsts, strict=True)):
-            kind, end_block = _type(one.value), f"%{stem}.next"
-            lines.text[hole + place] = f"  {name} = phi {kind} [ {first}, %{before} ], [ {names[place]}, {end_block} ]"
-        lines.label(f"{stem}.done")
-        if node.outermost and stops:
-            self.store_word("i64", lines.do(f"zext i1 {stops} to i64"), abi.WORD_ENDED)
-        self.budget = left
+            kind, outer = _type(one.value), f"{name}.first"
+            lines.text[outer_hole + 1 + place] = (
+                f"  {outer} = phi {kind} [ {first}, %{before} ], [ {again[place]}, %{stem}.looked ]"
+            )
+            lines.text[inner_hole + 2 + place] = (
+                f"  {name} = phi {kind} [ {outer}, %{stem}.stretch ], [ {names[place]}, %{latch} ]"
+            )
+        lines.text[outer_hole] = f"  {index}.first = phi i64 [ {start}, %{before} ], [ {following}, %{stem}.looked ]"
+        lines.text[inner_hole] = f"  {index} = phi i64 [ {index}.first, %{stem}.stretch ], [ {following}, %{latch} ]"
+        if limit is end:
+            lines.text[inner_hole + 1] = (
+                f"  %{stem}.left = phi i64 [ %{stem}.budget, %{stem}.stretch ], [ {count}, %{latch} ]"
+            )
+        self.finish_range(node, stem)
+        self.budget = left if limit is end else self.unspent(stem, index, pace)
         for (_, after), name in zip(node.last, names[len(firsts) :], strict=True):
             self.set(after, name)
 
-    def poll(self, node: Range, stem: str, index: str, polled: bool, names: list[str]) -> list[str]:
-        """Look now and then for signals and threads that wait; what goes into the next iteration of what is carried.
-        polled: so does an inner loop. names: what is carried, and more."""
+    def stretch(self, first: str, end: str, pace: int) -> str:
+        """The last index of as many iterations as the budget has, or of those that there are."""
         lines = self.lines
-        if node.outermost and polled:
-            self.leave_if_asked(stem, index)
-        left = lines.do(f"sub i64 {self.budget}, 1")
-        spent = lines.do(f"icmp eq i64 {left}, 0")
-        before = lines.block
-        lines.put(f"  br i1 {spent}, label %{stem}.look, label %{stem}.next, !prof !0")
+        count = lines.do(f"sub i64 {self.budget}, 1")
+        most = lines.do(f"mul i64 {count}, {abs(pace)}")
+        reach = lines.do(f"sub i64 {end}, {first}" if pace > 0 else f"sub i64 {first}, {end}")
+        far = lines.do(f"{'add' if pace > 0 else 'sub'} i64 {first}, {most}")
+        return lines.do(f"select i1 {lines.do(f'icmp ule i64 {reach}, {most}')}, i64 {end}, i64 {far}")
+
+    def unspent(self, stem: str, index: str, pace: int) -> str:
+        """What is left of the budget of a stretch that has ended at `index`."""
+        lines, sides = self.lines, (index, f"{index}.first")
+        way = lines.do("sub i64 {}, {}".format(*(sides if pace > 0 else sides[::-1])))
+        count = way if abs(pace) == 1 else lines.do(f"udiv i64 {way}, {abs(pace)}")
+        return lines.do(f"sub i64 %{stem}.budget, {count}")
+
+    def finish_range(self, node: Range, stem: str) -> None:
+        """Where the ways out of a loop meet."""
+        lines = self.lines
+        if node.goes_on is not None:
+            lines.label(f"{stem}.stopped")
+            if node.outermost:
+                self.store_word("i64", "1", abi.WORD_ENDED)
+            lines.put(f"  br label %{stem}.done")
+        lines.label(f"{stem}.ended")
+        lines.put(f"  br label %{stem}.done")
+        lines.label(f"{stem}.done")
+
+    def look_around(self, node: Range, stem: str, index: str, names: list[str]) -> list[str]:
+        """Look for signals and threads that wait; what goes into the next iteration of what is carried. names: what is
+        carried, and more."""
+        lines = self.lines
+        straight, lines.text = lines.text, []
         lines.label(f"{stem}.look")
-        more = lines.do(f"call i64 {self.look}(ptr %block) #0")
+        lines.put(f"  %{stem}.more = call i64 {self.look}(ptr %block) #0")
         lines.failures.add("looked")
-        refused = lines.do(f"icmp eq i64 {more}, 0")
-        lines.put(f"  br i1 {refused}, label %decline.looked, label %{stem}.looked, !prof !0")
-        lines.label(f"{stem}.looked")
+        refused = lines.do(f"icmp eq i64 %{stem}.more, 0")
+        lines.put(f"  br i1 {refused}, label %decline.looked, label %{stem}.asked, !prof !0")
+        lines.label(f"{stem}.asked")
         if node.outermost:
             self.leave_if_asked(stem, index)
-        looked = lines.block
-        changed: dict[int, str] = {}
+        lines.put(f"  br label %{stem}.looked")
+        lines.label(f"{stem}.looked")
+        again = names[: len(node.carried)]
         for place, one in enumerate(node.carried):
             if one.again is not None:
                 at = f"ptr {self.pointers[one.again]}, align {one.again.dtype.alignment}"
-                changed[place] = lines.do(f"load {scalar_type(one.again.dtype)}, {at}")
-        lines.put(f"  br label %{stem}.next")
-        lines.label(f"{stem}.next")
-        lines.put(f"  %{stem}.budget.next = phi i64 [ {left}, %{before} ], [ {more}, %{looked} ]")
-        for place, name in changed.items():
-            kind = _type(node.carried[place].value)
-            changed[place] = lines.do(f"phi {kind} [ {names[place]}, %{before} ], [ {name}, %{looked} ]")
-        return [changed.get(place, names[place]) for place in range(len(node.carried))]
+                again[place] = lines.do(f"load {scalar_type(one.again.dtype)}, {at}")
+        lines.put(f"  br label %{stem}.stretch")
+        lines.apart += lines.text
+        lines.text = straight
+        return again
 
     def leave_if_asked(self, stem: str, index: str) -> None:
         """End after this iteration of the outermost loop, if somebody waits for that: `index` is then the last one."""
@@ -443,7 +495,7 @@ class LoopEmitter:
         lines.put(f"  br i1 {asked}, label %{leave}, label %{leave}.on, !prof !0")
         lines.label(leave)
         self.store_word("i64", index, abi.WORD_LAST)
-        lines.put(f"  br label %{stem}.done")
+        lines.put(f"  br label %{stem}.ended")
         lines.label(f"{leave}.on")
 
     # Calls
@@ -645,6 +697,7 @@ class LoopEmitter:
         return result
 
 
+_PACES = frozenset((*range(-64, 0), *range(1, 65)))  # times a budget they are small
 _RANGE_WORDS = (abi.WORD_START, abi.WORD_BY, abi.WORD_LAST)
 
 
