@@ -235,6 +235,8 @@ class LoopEmitter:
                 self.pointers[result] = self.address(source, index)
             case Decline(condition, status):
                 self.decline_if(self.name(condition), status)
+            case Within(index, extent, _, Value() as result):
+                self.values.memory[result] = self.from_either_end(index, extent)
             case Within(index, extent, tested):
                 inside = [value.number for value in (index, extent)]
                 if not tested and (None in inside or not 0 <= inside[0] < inside[1]):
@@ -285,6 +287,17 @@ class LoopEmitter:
                 pointer = lines.do(f"getelementptr i8, ptr {pointer}, i64 {offset}")
         return pointer
 
+    def from_either_end(self, index: Value, extent: Value) -> str:
+        """An index from the begin; seldom is it counted from the end."""
+        lines, at, size = self.lines, self.name(index), self.name(extent)
+
+        def ask() -> str:
+            found = lines.do(f"add i64 {at}, {size}")
+            self.decline_if(lines.do(f"icmp uge i64 {found}, {size}"), abi.RETURNED_INDEX)
+            return found
+
+        return lines.aside(lines.do(f"icmp uge i64 {at}, {size}"), ask, "i64", at)
+
     def cell(self) -> str:
         cell = self.lines.name("%cell")
         self.entry.append(f"  {cell} = alloca [16 x i8], align 16")
@@ -314,7 +327,10 @@ class LoopEmitter:
         if not node.then and not node.orelse:
             for one, yes, no in zip(node.results, *names, strict=True):
                 kind = _type(one.result)
-                self.set(one.result, lines.do(f"select i1 {condition}, {kind} {yes}, {kind} {no}"))
+                if isinstance(one.result, Value) and one.result.dtype.kind == "f":
+                    self.set(one.result, lines.select(condition, one.result.dtype, yes, no))
+                else:
+                    self.set(one.result, lines.do(f"select i1 {condition}, {kind} {yes}, {kind} {no}"))
             return
         seldom = ", !prof !0" if node.rare else ""
         lines.put(f"  br i1 {condition}, label %{labels[0]}, label %{labels[1]}{seldom}")

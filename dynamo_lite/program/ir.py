@@ -211,11 +211,13 @@ class Decline:
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
     """From here on 0 <= index < extent, or the function has declined. tested: it is known to hold, of each index of a
-    loop, since both ends were tested before it."""
+    loop, since both ends were tested before it. result: where the index may be counted from the end, seldom, what it is
+    from the begin; that is what holds of it."""
 
     index: Value
     extent: Value
     tested: bool = False
+    result: Value | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -418,6 +420,8 @@ def defined(node: Node) -> tuple[Value, ...]:
         return node.results
     if isinstance(node, Fold):
         return (node.result,)
+    if isinstance(node, Within):
+        return () if node.result is None else (node.result,)
     if isinstance(node, If):
         return _values(one.result for one in node.results)
     return _values(after for _, after in node.last) if isinstance(node, For | Range) else ()

@@ -24,11 +24,14 @@ from dynamo_lite.program.ir import (
     Element,
     For,
     If,
+    Load,
     Memref,
     Node,
+    Note,
     Range,
     Room,
     Routine,
+    Store,
     Value,
     View,
     Within,
@@ -73,13 +76,15 @@ def share(routine: Routine) -> Routine:
 
 class _Sharing:
     """levels: the bodies around, the outermost first. level_of: where each value is defined; those of the function are
-    at 0. names: what stands for a value that is known already. counted: the indices that loops count."""
+    at 0. names: what stands for a value that is known already. counted: the indices that loops count. elements: what
+    was loaded or stored here since something wrote to memory."""
 
     def __init__(self) -> None:
         self.levels: list[_Level] = []
         self.level_of: dict[Named, int] = {}
         self.names: dict[Named, Named] = {}
         self.counted: dict[Named, _Counted] = {}
+        self.elements: dict[Memref, Value] = {}
 
     def now(self, one: Named) -> Named:
         return self.names.get(one, one)
@@ -115,9 +120,15 @@ class _Sharing:
             self.once(node, ("decline", node.condition), ())
         elif isinstance(node, Within):
             self.within(node)
+        elif isinstance(node, Load) and not node.memref.axes and node.memref in self.elements:
+            self.names[node.result] = self.elements[node.memref]
         elif isinstance(node, If):
+            before = dict(self.elements)
             then = self.body(node.then, _Level(rare=node.rare))
+            after, self.elements = self.elements, dict(before)
             orelse = self.body(node.orelse, _Level())
+            both = (after.items() & self.elements.items()) if node.orelse else after.items()
+            self.elements = dict(before.items() & both)
             results = tuple(replace(one, then=self.now(one.then), orelse=self.now(one.orelse)) for one in node.results)
             made = tuple(one.result for one in results)
             self.put(replace(node, then=then, orelse=orelse, results=results), made, here)
@@ -125,17 +136,24 @@ class _Sharing:
             self.define((node.index, *(one.value for one in node.carried)), here + 1)
             if node.goes_on is None:
                 self.counted[node.index] = _Counted(node, here + 1)
+            self.elements = {}
             body = self.body(node.body, _Level(again=True, surely=True))
             carried = tuple(replace(one, next=self.now(one.next)) for one in node.carried)
             last = tuple((self.now(inside), after) for inside, after in node.last)
             goes_on = None if node.goes_on is None else self.value(node.goes_on)
             made = tuple(after for _, after in last)
+            self.elements = {}
             self.put(replace(node, body=body, carried=carried, last=last, goes_on=goes_on), made, here)
         elif isinstance(node, For):
             self.define((node.index,), here + 1)
+            self.elements = {}
             self.put(replace(node, body=self.body(node.body, _Level(again=True))), (), here)
+            self.elements = {}
         else:
             made = (node.memref,) if isinstance(node, Alloc | Room) else ()
+            self.elements = self.elements if isinstance(node, Load | Note) else {}
+            if isinstance(node, Load | Store) and not node.memref.axes:
+                self.elements[node.memref] = node.result if isinstance(node, Load) else node.value
             self.put(node, (*defined(node), *made), here)
 
     def put(self, node: Node, made: tuple[Named, ...], level: int) -> None:
@@ -170,6 +188,9 @@ class _Sharing:
     def within(self, node: Within) -> None:
         """A test of an index; of one that is counted both ends are tested."""
         key, counted = ("within", node.index, node.extent), self.counted.get(node.index)
+        if node.result is not None:
+            self.once(node, ("from either end", node.index, node.extent), (node.result,))
+            return
         is_known = any(key in level.known for level in self.levels)
         if counted is None or is_known or self.level_of.get(node.extent, 0) >= counted.level:
             self.once(node, key, ())
