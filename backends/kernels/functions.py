@@ -27,6 +27,7 @@ from dynamo_lite.program.keep import keep
 from dynamo_lite.program.pairs import pairs
 from dynamo_lite.program.place import place
 from dynamo_lite.program.promote import promote
+from dynamo_lite.program.ranges import ranges
 from dynamo_lite.program.share import share
 from dynamo_lite.program.split import split
 from dynamo_lite.program.vectorise import Lanes, vectorise
@@ -62,7 +63,7 @@ def machine(loop: Loop) -> Machine | None:
 
 def routine_of(loop: Machine, classes: str) -> Routine:
     """The routine of a loop, ready to be written."""
-    return _through(build_loop(loop, classes, loop_is_elementwise), (share, flatten, promote))
+    return _through(build_loop(loop, classes, loop_is_elementwise), (ranges, share, flatten, promote))
 
 
 Either = TypeVar("Either", Function, Routine)

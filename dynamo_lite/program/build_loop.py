@@ -380,7 +380,8 @@ class _Builder(DrawBuilder):
             frame.registers[place] = objects[place]
             self.outermost |= {value} if outermost else set()
         index = Value(self.name("i"), INDEX)
-        frame.numbers[0] = Number("int", index, *_index_range(start, stop, by))
+        bounds = _index_range(start, stop, by)
+        frame.numbers[0] = Number("int", index, *bounds)
 
         entered = {place: origin_of(register) for place, register in frame.registers.items()}
 
@@ -414,7 +415,7 @@ class _Builder(DrawBuilder):
             if isinstance(one, Memref) or one.number is None
         }
         self.nodes.append(
-            Range(index, start.value, by.value, last, nodes, phis, tuple(handed_out.items()), goes_on, outermost)
+            Range(index, start.value, by.value, last, nodes, phis, tuple(handed_out.items()), goes_on, outermost, bounds)
         )
         return [self.after(final, handed_out) for final in finals]
 

@@ -23,6 +23,7 @@ from dynamo_lite.ops.draws import BELOW
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
 from dynamo_lite.program.ir import (
+    INDEX,
     Alloc,
     Decline,
     DType,

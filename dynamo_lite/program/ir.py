@@ -257,7 +257,8 @@ class Range:
 
     last: pairs of a value (or memref) of the body and what it is called after the loop. goes_on: where it is false
     after an iteration, the loop ends. Between iterations it polls: it looks now and then for signals and threads that
-    wait. outermost: the caller may then ask it to end there; start, by and last are the function's.
+    wait. outermost: the caller may then ask it to end there; start, by and last are the function's. bounds: of the index,
+    as far as the builder knows.
     """
 
     index: Value
@@ -269,6 +270,7 @@ class Range:
     last: tuple[tuple[Value | Memref, Value | Memref], ...] = ()
     goes_on: Value | None = None
     outermost: bool = False
+    bounds: tuple[int, int] = (-(1 << 63), (1 << 63) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
