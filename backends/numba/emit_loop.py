@@ -8,14 +8,14 @@ INVARIANT: the function returns 0, or another status and then the call declines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 import numpy as np
 from dynamo_lite.backends.numba.emit import call_address, emit
 from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.llvm_text import scalar_type
-from dynamo_lite.backends.numba.strict_lines import StrictLines
+from dynamo_lite.backends.numba.strict_lines import PREDICATES, StrictLines
 from dynamo_lite.backends.numba.sums import LEAF, small_sum
 
 from dynamo_lite import _C
@@ -75,7 +75,7 @@ class LoopEmitter:
         self.routine = routine
         self.lines = StrictLines()
         self.entry: list[str] = []
-        self.values = Values(self.lines, {})
+        self.values = _Values(self.lines, self.compare)
         self.pointers: dict[Memref, str] = {}
         numbers = sum(origin is None for _, origin in routine.results)
         block = machine_block(routine.ndims, len(routine.results) - numbers, numbers)
@@ -272,11 +272,39 @@ class LoopEmitter:
             for value, name in zip(node.results, names, strict=True):
                 self.loaded(value, name)
             return
+        if node.op in PREDICATES and node.operands[0].dtype.char in "fd":
+            self.values.waiting[node.results[0]] = node  # until it is known where it is needed
+            return
         for value in node.operands:
             self.known(value)
+        if node.op == "where" and node.results[0].dtype.kind == "f":
+            name = self.blend(*node.operands)
+            if name:
+                self.values.set(node.results[0], name)
+                return
         emit_element(self.lines, node, self.values)
         # An integer need not be hidden: divisions are strict.
         self.values.loaded |= {value for value in node.results if value.dtype.kind in "iu"}
+
+    def compare(self, node: Element) -> None:
+        """A comparison of floats, where its result is needed. NB: there alone it is one instruction and a jump."""
+        for value in node.operands:
+            self.known(value)
+        emit_element(self.lines, node, self.values)
+
+    def compare_all(self) -> None:
+        """Those that wait, before a loop."""
+        for value in self.values.waiting:
+            self.values.operand(value)
+        self.values.waiting = {}
+
+    def blend(self, condition: Value, yes: Value, no: Value) -> str:
+        """A choice of floats by a comparison that waits; "" where there is no such thing."""
+        waits = None if condition in self.values.masks else self.values.waiting.get(condition)
+        if waits is None:
+            return ""
+        compared = PREDICATES[waits.op], waits.operands[0].dtype, self.names(waits.operands)
+        return self.lines.blend(compared, yes.dtype, *self.names((yes, no)))
 
     def address(self, source: Memref, index: Sequence[Value]) -> str:
         """Where a part of a memref begins."""
@@ -308,14 +336,18 @@ class LoopEmitter:
     def body(self, nodes: Sequence[Node], handed_on: Sequence[Value | Memref]) -> list[str]:
         """The nodes of a body, and what it hands on. NB: what was computed there is not known after it."""
         values = self.values
-        before = (dict(values.memory), dict(values.masks))
+        before = (dict(values.memory), dict(values.masks), dict(values.waiting))
         self.steps(nodes)
         names = [self.handle(one) for one in handed_on]
-        values.memory, values.masks = before
+        values.memory, values.masks, values.waiting = before
         return names
 
     def choice(self, node: If) -> None:
-        lines, condition = self.lines, self.name(node.condition)
+        lines = self.lines
+        if not node.then and not node.orelse:
+            self.selection(node)
+            return
+        condition = self.name(node.condition)
         stem, sides = lines.name("if"), (("then", node.then), ("else", node.orelse))
         handed_on = ([one.then for one in node.results], [one.orelse for one in node.results])
         labels = [f"{stem}.{name}" if nodes else f"{stem}.end" for name, nodes in sides]
@@ -324,14 +356,6 @@ class LoopEmitter:
             [] if nodes else [self.handle(one) for one in some]
             for (_, nodes), some in zip(sides, handed_on, strict=True)
         ]
-        if not node.then and not node.orelse:
-            for one, yes, no in zip(node.results, *names, strict=True):
-                kind = _type(one.result)
-                if isinstance(one.result, Value) and one.result.dtype.kind == "f":
-                    self.set(one.result, lines.select(condition, one.result.dtype, yes, no))
-                else:
-                    self.set(one.result, lines.do(f"select i1 {condition}, {kind} {yes}, {kind} {no}"))
-            return
         seldom = ", !prof !0" if node.rare else ""
         lines.put(f"  br i1 {condition}, label %{labels[0]}, label %{labels[1]}{seldom}")
         edges = [before, before]
@@ -360,8 +384,23 @@ class LoopEmitter:
         for one, name in zip(node.results, found, strict=True):
             self.set(one.result, name)
 
+    def selection(self, node: If) -> None:
+        """A choice without nodes."""
+        found: list[str] = []
+        for one in node.results:
+            sides = (one.then, one.orelse)
+            floats = all(isinstance(side, Value) and side.dtype.kind == "f" for side in sides)
+            name = self.blend(node.condition, *sides) if floats else ""  # type: ignore[arg-type]
+            if not name:
+                condition, kind, (yes, no) = self.name(node.condition), _type(one.result), map(self.handle, sides)
+                name = self.lines.do(f"select i1 {condition}, {kind} {yes}, {kind} {no}")
+            found.append(name)
+        for one, name in zip(node.results, found, strict=True):
+            self.set(one.result, name)
+
     def sweep(self, node: For) -> None:
         """The body for each index."""
+        self.compare_all()
         lines, stem, before = self.lines, self.lines.name("rows"), self.lines.block
         extent, budget = self.name(node.extent), self.budget
         lines.put(f"  br label %{stem}.head")
@@ -381,6 +420,7 @@ class LoopEmitter:
     def range(self, node: Range) -> None:
         """The iterations of a loop that has at least one, in stretches: as many as are left until the next look, so that
         one comparison ends an iteration. Where inner loops look, too, each iteration counts as it ends."""
+        self.compare_all()
         lines, stem, before = self.lines, self.lines.name("loop"), self.lines.block
         start, by, end = self.names((node.start, node.by, node.end))
         firsts = [self.handle(one.first) for one in node.carried]
@@ -711,6 +751,30 @@ class LoopEmitter:
                         line = line.replace(f"@{own}", f"@{name}.{own}")
                     result.append(line.replace("define i32 @@(", f"define internal i32 @{name}("))
         return result
+
+
+class _Values(Values):
+    """waiting: comparisons that have not been written yet."""
+
+    def __init__(self, lines: StrictLines, compare: Callable[[Element], None]) -> None:
+        super().__init__(lines, {})
+        self.compare = compare
+        self.waiting: dict[Value, Element] = {}
+
+    def operand(self, value: Value) -> str:
+        if value in self.waiting and value not in self.masks:
+            self.compare(self.waiting[value])
+        return super().operand(value)
+
+    def in_memory(self, value: Value) -> str:
+        if value in self.waiting and value not in self.memory:
+            self.operand(value)
+        return super().in_memory(value)
+
+    def same(self, value: Value, other: Value) -> None:
+        if other in self.waiting:
+            self.operand(other)
+        super().same(value, other)
 
 
 _PACES = frozenset((*range(-64, 0), *range(1, 65)))  # times a budget they are small

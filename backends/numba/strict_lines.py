@@ -67,17 +67,17 @@ class StrictLines(Lines):
 
     def select(self, mask: str, dtype: DType, yes: str, no: str) -> str:
         """yes where mask, else no. NB: x86 has no conditional move of a float, and LLVM writes a jump instead."""
-        return self._blend(mask, dtype, yes, no) or super().select(mask, dtype, yes, no)
+        return self.blend(self.compared.get(mask), dtype, yes, no) or super().select(mask, dtype, yes, no)
 
     def choose(self, mask: str, dtype: DType, arms: tuple[str, str], computed: tuple[bool, ...]) -> str:
         """``select`` of floats of which some were computed."""
-        return self._blend(mask, dtype, *arms) or super().choose(mask, dtype, arms, computed)
+        return self.blend(self.compared.get(mask), dtype, *arms) or super().choose(mask, dtype, arms, computed)
 
-    def _blend(self, mask: str, dtype: DType, yes: str, no: str) -> str:
+    def blend(self, compared: tuple[str, DType, list[str]] | None, dtype: DType, yes: str, no: str) -> str:
         """The same by a mask of bits, which a comparison of floats of that dtype gives; "" where there is none."""
-        predicate, compared, sides = self.compared.get(mask, ("", None, []))
-        if compared != dtype or predicate not in _QUIET or dtype.char not in "fd" or not has_blends():
+        if compared is None or compared[1] != dtype or dtype.char not in "fd" or not has_blends():
             return ""
+        predicate, _, sides = compared
         kind, wide = self.type_of(dtype), "<2 x double>" if dtype.char == "d" else "<4 x float>"
         compare, blend = _BLENDS[dtype.char]
         self.declarations.add(f"declare {wide} @llvm.x86.{compare}({wide}, {wide}, i8 immarg)")
@@ -133,6 +133,12 @@ _BLENDS = {"d": ("sse2.cmp.sd", "sse41.blendvpd"), "f": ("sse.cmp.ss", "sse41.bl
 def has_blends() -> bool:
     """Whether the processor has AVX, so that floats are chosen by masks of bits, without a jump."""
     return platform.machine() in ("x86_64", "AMD64") and bool(llvm.get_host_cpu_features().get("avx"))
+
+
+PREDICATES = {
+    "less": "olt", "less_equal": "ole", "greater": "ogt", "greater_equal": "oge", "equal": "oeq", "not_equal": "une",
+    "unordered": "uno",
+}  # fmt: skip
 
 
 def _suffix(kind: str) -> str:

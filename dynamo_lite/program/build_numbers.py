@@ -282,6 +282,8 @@ class NumberBuilder:
         if name == "sqrt":
             self.decline_unless(self.op("greater_equal", a, zero), abi.RETURNED_NUMBER)
             return Number("float", self.op("sqrt", a))
+        if name == "fabs":
+            return Number("float", self.op("absolute", a))
         if name in FUNCTIONS:
             which = self.constant(np.dtype(np.int32), abi.SCALAR_OPS.index(name))
             return Number("float", self.computed("python_function", (which, a, b), FLOAT64, abi.RETURNED_NUMBER))

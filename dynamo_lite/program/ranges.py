@@ -1,6 +1,6 @@
 """Drops tests that what is known of integers' ranges makes needless: for overflow, for signs, for the ends of arrays.
 
-    v1: int64, v2: bool = add_or_overflow(i, 1); decline 16 if v2; v3 = v1 of 0 <= v3 < n, counted from either end
+    v1: int64, v2: bool = add_or_overflow(i, 1); decline 16 if v2; require 0 <= v3 < n where v3: int64 = v1 from either end
     ->  v1: int64 = add(i, 1); require 0 <= v1 < n                              (i: the index of range(n))
 
 One walk computes an interval for each integer: of lengths, indices, constants and what is computed of them, narrowed where

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.element_ops import BOOL, may_raise
@@ -135,6 +135,8 @@ class _Sharing:
             self.within(node)
         elif isinstance(node, Load) and not node.memref.axes and node.memref in self.elements:
             self.names[node.result] = self.elements[node.memref]
+        elif isinstance(node, If) and self.was_asked(node):
+            return
         elif isinstance(node, If):
             before = dict(self.elements)
             sides = _Level(rare=node.rare), _Level()
@@ -189,6 +191,24 @@ class _Sharing:
         place = self.place(node)
         self.levels[place].known[key] = made
         self.put(node, made, place)
+
+    def was_asked(self, node: If) -> bool:
+        """Whether the same was asked before: a choice that does nothing but decline."""
+        if node.results or node.orelse or not all(isinstance(one, Element | Decline) for one in node.then):
+            return False
+        names: dict[Named, Any] = {}  # of what is computed there, numbers
+        asked: list[Hashable] = []
+        for one in node.then:
+            if isinstance(one, Element):
+                asked.append((one.op, one.ufunc, *(names.get(value, value) for value in map(self.now, one.operands))))
+                names |= {value: len(names) + number for number, value in enumerate(one.results)}
+            elif isinstance(one, Decline):
+                asked.append((one.status, names.get(one.condition, self.now(one.condition))))
+        key = ("asked", node.condition, *asked)
+        if any(key in level.known for level in self.levels):
+            return True
+        self.levels[-1].known[key] = ()
+        return False
 
     def truth(self, node: Element) -> Named | None:
         """What stands for a condition: where it is known, or is another one."""

@@ -114,7 +114,8 @@ def node_text(node: Node) -> list[str]:
         case Decline(condition, status):
             return [f"decline {status} if {condition.name}"]
         case Within(index, extent, _, Value() as result):
-            return [f"{_typed([result])} = {index.name} of 0 <= {result.name} < {extent.name}, counted from either end"]
+            where = f"{_typed([result])} = {index.name} from either end"
+            return [f"require 0 <= {result.name} < {extent.name} where {where}"]
         case Within(index, extent, tested):
             return [f"{'assume' if tested else 'require'} 0 <= {index.name} < {extent.name}"]
         case Room(memref, number):
