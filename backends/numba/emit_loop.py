@@ -17,10 +17,11 @@ from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.strict_lines import PREDICATES, StrictLines
 from dynamo_lite.backends.numba.sums import LEAF, small_sum
+from dynamo_lite.backends.numba.waiting_values import WaitingValues
 
 from dynamo_lite import _C
 from dynamo_lite._C import abi, kernel_block, machine_block
-from dynamo_lite.program.element_ops import BOOL
+from dynamo_lite.program.element_ops import BOOL, nans_differ
 from dynamo_lite.program.ir import (
     Alloc,
     Decline,
@@ -46,9 +47,10 @@ from dynamo_lite.program.ir import (
     Within,
     walk,
 )
-from dynamo_lite.program.values import Values, emit_element, literal
+from dynamo_lite.program.values import emit_element, literal
 
 NAME = "machine.loop"
+MOST_ASKED = 24  # pairs of NaNs, in place: to compile another function takes as long as some twenty of them
 Loops = tuple[tuple[np.ufunc, tuple[DType, ...]], ...]  # NumPy's, each of a function for some dtypes
 # What the function returns, by the lower-case names of csrc/abi.def.
 RETURNED = {
@@ -75,7 +77,7 @@ class LoopEmitter:
         self.routine = routine
         self.lines = StrictLines()
         self.entry: list[str] = []
-        self.values = _Values(self.lines, self.compare)
+        self.values = WaitingValues(self.lines, self.compare)
         self.pointers: dict[Memref, str] = {}
         numbers = sum(origin is None for _, origin in routine.results)
         block = machine_block(routine.ndims, len(routine.results) - numbers, numbers)
@@ -86,6 +88,9 @@ class LoopEmitter:
         self.rooms: set[int] = set()
         self.kernels: dict[str, list[str]] = {}
         self.sums: dict[str, list[str]] = {}
+        self.asks: dict[str, list[str]] = {}
+        asked = sum(isinstance(node, Element) and node.op == "nans_differ" for node in walk(routine.body))
+        self.asks_by_calls = asked > MOST_ASKED
         self.scratch_bytes = 0
         self.budget = ""
 
@@ -277,6 +282,9 @@ class LoopEmitter:
             return
         for value in node.operands:
             self.known(value)
+        if node.op == "nans_differ" and self.asks_by_calls and node.operands[0].dtype.char in "fd":
+            self.values.set(node.results[0], self.ask_nans(*node.operands))
+            return
         if node.op == "where" and node.results[0].dtype.kind == "f":
             name = self.blend(*node.operands)
             if name:
@@ -285,6 +293,17 @@ class LoopEmitter:
         emit_element(self.lines, node, self.values)
         # An integer need not be hidden: divisions are strict.
         self.values.loaded |= {value for value in node.results if value.dtype.kind in "iu"}
+
+    def ask_nans(self, a: Value, b: Value) -> str:
+        """Whether two floats are unlike NaNs: a call, since that is seldom asked, which keeps all registers."""
+        kind, (one, other) = scalar_type(a.dtype), self.names((a, b))
+        if kind not in self.asks:
+            lines = StrictLines()
+            lines.put(f"define internal preserve_allcc i1 @nans.{kind}({kind} %a, {kind} %b) cold noinline #0 {{")
+            lines.put(f"  ret i1 {nans_differ(lines, a.dtype, ['%a', '%b'])}")
+            self.asks[kind] = [*lines.text, "}"]
+            self.lines.declarations |= lines.declarations
+        return self.lines.do(f"call preserve_allcc i1 @nans.{kind}({kind} {one}, {kind} {other}) #0")
 
     def compare(self, node: Element) -> None:
         """A comparison of floats, where its result is needed. NB: there alone it is one instruction and a jump."""
@@ -418,77 +437,78 @@ class LoopEmitter:
         lines.label(f"{stem}.end")
 
     def range(self, node: Range) -> None:
-        """The iterations of a loop that has at least one, in stretches: as many as are left until the next look, so that
-        one comparison ends an iteration. Where inner loops look, too, each iteration counts as it ends."""
+        """The iterations of a loop that has at least one. Where no inner loop looks, too, they go in stretches: as many
+        as are left until the next look, so that one comparison ends an iteration."""
         self.compare_all()
         lines, stem, before = self.lines, self.lines.name("loop"), self.lines.block
         start, by, end = self.names((node.start, node.by, node.end))
         firsts = [self.handle(one.first) for one in node.carried]
         polled = any(isinstance(one, Range) for one in walk(node.body))
         pace = 0 if polled or node.by.number is None else int(node.by.number)
-        index, spent = f"%{stem}.index", self.budget
-        lines.put(f"  br label %{stem}.stretch")
-        lines.label(f"{stem}.stretch")
-        lines.put(f"  %{stem}.budget = phi i64 [ {spent}, %{before} ], [ %{stem}.more, %{stem}.looked ]")
-        outer_hole = len(lines.text)  # where the phis of what is carried will stand
-        lines.text += [""] * (1 + len(firsts))
+        by_stretches, index, spent, limit = pace in _PACES, f"%{stem}.index", self.budget, end
         self.budget = f"%{stem}.budget"
-        limit = self.stretch(f"{index}.first", end, pace) if pace in _PACES else end
+        hole = 0
+        if by_stretches:
+            lines.put(f"  br label %{stem}.stretch")
+            lines.label(f"{stem}.stretch")
+            hole = self.leave_lines(2 + len(firsts))
+            limit = self.stretch(f"{index}.first", end, pace)
         lines.put(f"  br label %{stem}.head")
         lines.label(f"{stem}.head")
-        inner_hole = len(lines.text)
-        lines.text += [""] * (2 + len(firsts))
+        inner_hole = self.leave_lines(2 + len(firsts))
         self.values.memory[node.index] = index
         carried = [f"%{stem}.c{number}" for number in range(len(firsts))]
         for one, name in zip(node.carried, carried, strict=True):
             self.set(one.value, name)
-        if limit is end:
-            self.budget = f"%{stem}.left"
         handed_on = [*(one.next for one in node.carried), *(one for one, _ in node.last)]
         if node.goes_on is not None:
             handed_on.append(node.goes_on)
         names = self.body(node.body, handed_on)
-        following = lines.do(f"add i64 {index}, {by}")
+        following, left, count = lines.do(f"add i64 {index}, {by}"), self.budget, ""
         if node.goes_on is not None:
             lines.put(f"  br i1 {names.pop()}, label %{stem}.counts, label %{stem}.stopped")
             lines.label(f"{stem}.counts")
-        if limit is end:
-            lines.put(f"  br i1 {lines.do(f'icmp eq i64 {index}, {end}')}, label %{stem}.ended, label %{stem}.on")
-            lines.label(f"{stem}.on")
-            left = self.budget
-            if node.outermost and polled:
-                self.leave_if_asked(stem, index)
-            count = lines.do(f"sub i64 {left}, 1")
-            spent_now = lines.do(f"icmp eq i64 {count}, 0")
-            lines.put(f"  br i1 {spent_now}, label %{stem}.look, label %{stem}.head, !prof !0")
-        else:
-            left = count = ""
-            at_limit = lines.do(f"icmp eq i64 {index}, {limit}")
+        at_limit = lines.do(f"icmp eq i64 {index}, {limit}")
+        if by_stretches:
             lines.put(f"  br i1 {at_limit}, label %{stem}.limit, label %{stem}.head")
-        latch = lines.block
-        if limit is not end:
+            latch = lines.block
             lines.label(f"{stem}.limit")
             at_end = lines.do(f"icmp eq i64 {index}, {end}")
             lines.put(f"  br i1 {at_end}, label %{stem}.ended, label %{stem}.look")
-        again = self.look_around(node, stem, index, names)
-        for place, (one, name, first) in enumerate(zip(node.carried, carried, firsts, strict=True)):
-            kind, outer = _type(one.value), f"{name}.first"
-            lines.text[outer_hole + 1 + place] = (
-                f"  {outer} = phi {kind} [ {first}, %{before} ], [ {again[place]}, %{stem}.looked ]"
+        else:
+            lines.put(f"  br i1 {at_limit}, label %{stem}.ended, label %{stem}.on")
+            lines.label(f"{stem}.on")
+            if node.outermost and polled:
+                self.leave_if_asked(stem, index)
+            count = lines.do(f"sub i64 {left}, 1")
+            is_spent = lines.do(f"icmp eq i64 {count}, 0")
+            latch = lines.block
+            lines.put(f"  br i1 {is_spent}, label %{stem}.look, label %{stem}.head, !prof !0")
+        again = self.look_around(node, stem, index, names, "stretch" if by_stretches else "head")
+        kinds = ["i64", "i64", *(_type(one.value) for one in node.carried)]
+        begins = [start, spent, *firsts]
+        resumed = [following, f"%{stem}.more", *again]
+        if by_stretches:
+            entries = [f"{index}.first", f"%{stem}.budget", *(f"{name}.first" for name in carried)]
+            lines.text[hole : hole + len(kinds)] = _phis(
+                entries, kinds, {before: begins, f"{stem}.looked": resumed}
             )
-            lines.text[inner_hole + 2 + place] = (
-                f"  {name} = phi {kind} [ {outer}, %{stem}.stretch ], [ {names[place]}, %{latch} ]"
-            )
-        lines.text[outer_hole] = f"  {index}.first = phi i64 [ {start}, %{before} ], [ {following}, %{stem}.looked ]"
-        lines.text[inner_hole] = f"  {index} = phi i64 [ {index}.first, %{stem}.stretch ], [ {following}, %{latch} ]"
-        if limit is end:
-            lines.text[inner_hole + 1] = (
-                f"  %{stem}.left = phi i64 [ %{stem}.budget, %{stem}.stretch ], [ {count}, %{latch} ]"
-            )
+            sources = {f"{stem}.stretch": [entries[0], *entries[2:]], latch: [following, *names]}
+            lines.text[inner_hole : inner_hole + len(kinds)] = [
+                *_phis([index, *carried], kinds[1:], sources), ""
+            ]
+        else:
+            sources = {before: begins, latch: [following, count, *names], f"{stem}.looked": resumed}
+            lines.text[inner_hole : inner_hole + len(kinds)] = _phis([index, f"%{stem}.budget", *carried], kinds, sources)
         self.finish_range(node, stem)
-        self.budget = left if limit is end else self.unspent(stem, index, pace)
+        self.budget = self.unspent(stem, index, pace) if by_stretches else left
         for (_, after), name in zip(node.last, names[len(firsts) :], strict=True):
             self.set(after, name)
+
+    def leave_lines(self, count: int) -> int:
+        """Where so many lines will be written later."""
+        self.lines.text += [""] * count
+        return len(self.lines.text) - count
 
     def stretch(self, first: str, end: str, pace: int) -> str:
         """The last index of as many iterations as the budget has, or of those that there are."""
@@ -518,9 +538,9 @@ class LoopEmitter:
         lines.put(f"  br label %{stem}.done")
         lines.label(f"{stem}.done")
 
-    def look_around(self, node: Range, stem: str, index: str, names: list[str]) -> list[str]:
-        """Look for signals and threads that wait; what goes into the next iteration of what is carried. names: what is
-        carried, and more."""
+    def look_around(self, node: Range, stem: str, index: str, names: list[str], back: str) -> list[str]:
+        """Look for signals and threads that wait, and go back; what goes into the next iteration of what is carried.
+        names: what is carried, and more."""
         lines = self.lines
         straight, lines.text = lines.text, []
         lines.label(f"{stem}.look")
@@ -538,7 +558,7 @@ class LoopEmitter:
             if one.again is not None:
                 at = f"ptr {self.pointers[one.again]}, align {one.again.dtype.alignment}"
                 again[place] = lines.do(f"load {scalar_type(one.again.dtype)}, {at}")
-        lines.put(f"  br label %{stem}.stretch")
+        lines.put(f"  br label %{stem}.{back}")
         lines.apart += lines.text
         lines.text = straight
         return again
@@ -741,7 +761,7 @@ class LoopEmitter:
 
     def other_functions(self) -> list[str]:
         """The functions that are called in this module; what kernels declare is declared once."""
-        result = [line for text in self.sums.values() for line in text]
+        result = [line for text in (*self.sums.values(), *self.asks.values()) for line in text]
         for name, text in self.kernels.items():
             for line in text:
                 if line.startswith("declare "):
@@ -753,30 +773,6 @@ class LoopEmitter:
         return result
 
 
-class _Values(Values):
-    """waiting: comparisons that have not been written yet."""
-
-    def __init__(self, lines: StrictLines, compare: Callable[[Element], None]) -> None:
-        super().__init__(lines, {})
-        self.compare = compare
-        self.waiting: dict[Value, Element] = {}
-
-    def operand(self, value: Value) -> str:
-        if value in self.waiting and value not in self.masks:
-            self.compare(self.waiting[value])
-        return super().operand(value)
-
-    def in_memory(self, value: Value) -> str:
-        if value in self.waiting and value not in self.memory:
-            self.operand(value)
-        return super().in_memory(value)
-
-    def same(self, value: Value, other: Value) -> None:
-        if other in self.waiting:
-            self.operand(other)
-        super().same(value, other)
-
-
 _PACES = frozenset((*range(-64, 0), *range(1, 65)))  # times a budget they are small
 _RANGE_WORDS = (abi.WORD_START, abi.WORD_BY, abi.WORD_LAST)
 
@@ -786,3 +782,11 @@ def _type(one: Value | Memref) -> str:
     if isinstance(one, Memref):
         return "ptr"
     return "i1" if one.dtype == BOOL else scalar_type(one.dtype)
+
+
+def _phis(names: Sequence[str], kinds: Sequence[str], sources: dict[str, list[str]]) -> list[str]:
+    """What values are in a block, by the blocks that come before."""
+    return [
+        f"  {name} = phi {kind} " + ", ".join(f"[ {values[place]}, %{block} ]" for block, values in sources.items())
+        for place, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    ]
