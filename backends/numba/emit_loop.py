@@ -8,7 +8,7 @@ INVARIANT: the function returns 0, or another status and then the call declines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 
 import numpy as np
@@ -499,7 +499,8 @@ class LoopEmitter:
             ]
         else:
             sources = {before: begins, latch: [following, count, *names], f"{stem}.looked": resumed}
-            lines.text[inner_hole : inner_hole + len(kinds)] = _phis([index, f"%{stem}.budget", *carried], kinds, sources)
+            entries = [index, f"%{stem}.budget", *carried]
+            lines.text[inner_hole : inner_hole + len(kinds)] = _phis(entries, kinds, sources)
         self.finish_range(node, stem)
         self.budget = self.unspent(stem, index, pace) if by_stretches else left
         for (_, after), name in zip(node.last, names[len(firsts) :], strict=True):

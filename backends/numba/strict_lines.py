@@ -90,8 +90,8 @@ class StrictLines(Lines):
         return self.do(f"extractelement {wide} {chosen}, i32 0")
 
     def with_overflow(self, name: str, dtype: DType, args: list[str]) -> tuple[str, str]:
-        """A sum, difference or product, and whether it did not fit. NB: a product by a few is one addition of an address,
-        a third of the time of the multiplication that tells whether it fits."""
+        """A sum, difference or product, and whether it did not fit. NB: a product by a few is one addition of an
+        address, a third of the time of the multiplication that tells whether it fits."""
         result, over = super().with_overflow(name, dtype, args)
         if name == "mul" and _FEW & set(args):
             result = self.op("mul", dtype, *args)

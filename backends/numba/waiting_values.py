@@ -1,7 +1,7 @@
 """Values of which comparisons of floats are written where they are needed: there one is an instruction and a jump.
 
-Enters an Element through `waiting`; leaves its lines by way of `compare`, at the first use in a body. INVARIANT: before a
-loop nothing waits, so that what the loop does not change is compared before it.
+Enters an Element through `waiting`; leaves its lines by way of `compare`, at the first use in a body. INVARIANT: before
+a loop nothing waits, so that what the loop does not change is compared before it.
 """
 
 from __future__ import annotations

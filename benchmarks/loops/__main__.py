@@ -13,7 +13,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
     parser.add_argument("programs", nargs="*", help="names; by default all but those over small states")
     parser.add_argument("--states", action="store_true", help="those over small states (states.py), and no others")
-    parser.add_argument("--elements", action="store_true", help="those over single elements (elements.py), and no others")
+    parser.add_argument("--elements", action="store_true", help="those over elements (elements.py), and no others")
     parser.add_argument("--size", choices=("tiny", "small", "middle"), default="small")
     suite_options.add(parser)
     options = parser.parse_args()

@@ -206,11 +206,20 @@ PROGRAMS = (
     LoopProgram("tridiagonal", tridiagonal, _bands, (6,), (500,), (20_000,)),
     LoopProgram("union_find", union_find, _pairs, (6, 5), (300, 300), (10_000, 10_000)),
     LoopProgram("run_lengths", run_lengths, lambda r, n: (r.integers(0, 2, n),), (8,), (1000,), (50_000,)),
-    LoopProgram("life_elements", life_elements, lambda r, t, n: (t, r.integers(0, 2, (n, n))), (1, 5), (2, 16), (4, 60)),
+    LoopProgram(
+        "life_elements", life_elements, lambda r, t, n: (t, r.integers(0, 2, (n, n))), (1, 5), (2, 16), (4, 60)
+    ),
     LoopProgram("walk", walk, lambda r, n, m: (12345, n, m), (6, 5), (1000, 20), (50_000, 50)),
     LoopProgram(
         "counting_sort", counting_sort, lambda r, n, m: (r.integers(0, m, n), m), (8, 4), (1000, 50), (50_000, 500)
     ),
     LoopProgram("shortest_paths", shortest_paths, lambda r, n: (r.uniform(1.0, 99.0, (n, n)),), (4,), (16,), (50,)),
-    LoopProgram("relax_rows", relax_rows, lambda r, t, n: (t, r.normal(size=n), r.normal(size=n)), (2, 6), (5, 200), (8, 2000)),
+    LoopProgram(
+        "relax_rows",
+        relax_rows,
+        lambda r, t, n: (t, r.normal(size=n), r.normal(size=n)),
+        (2, 6),
+        (5, 200),
+        (8, 2000),
+    ),
 )

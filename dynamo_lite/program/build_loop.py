@@ -414,8 +414,9 @@ class _Builder(DrawBuilder):
             for one in following
             if isinstance(one, Memref) or one.number is None
         }
+        lasts = tuple(handed_out.items())
         self.nodes.append(
-            Range(index, start.value, by.value, last, nodes, phis, tuple(handed_out.items()), goes_on, outermost, bounds)
+            Range(index, start.value, by.value, last, nodes, phis, lasts, goes_on, outermost, bounds)
         )
         return [self.after(final, handed_out) for final in finals]
 

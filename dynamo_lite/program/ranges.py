@@ -1,11 +1,12 @@
 """Drops tests that what is known of integers' ranges makes needless: for overflow, for signs, for the ends of arrays.
 
-    v1: int64, v2: bool = add_or_overflow(i, 1); decline 16 if v2; require 0 <= v3 < n where v3: int64 = v1 from either end
-    ->  v1: int64 = add(i, 1); require 0 <= v1 < n                              (i: the index of range(n))
+    v1, v2 = add_or_overflow(i, 1); decline 16 if v2; require 0 <= v3 < n where v3: int64 = v1 from either end
+    ->  v1 = add(i, 1); require 0 <= v1 < n                                     (i: the index of range(n))
 
-One walk computes an interval for each integer: of lengths, indices, constants and what is computed of them, narrowed where
-a condition holds and after a test. What a loop carries is assumed to stay what it is at first; where its body says
-otherwise, the body is gone through again with what it says. Of numbers that are not negative divisions are unsigned.
+One walk computes an interval for each integer: of lengths, indices, constants and what is computed of them, narrowed
+where a condition holds and after a test. What a loop carries is assumed to stay what it is at first; where its body
+says otherwise, the body is gone through again with what it says. Of numbers that are not negative divisions are
+unsigned.
 INVARIANT: a value is within its interval wherever the program gets to it, as Python's exact ints are.
 """
 
@@ -61,9 +62,9 @@ def ranges(routine: Routine) -> Routine:
 
 
 class _Ranges:
-    """of: intervals of integers. names: what stands for a value. made: which operation made a condition. fitting: by the
-    condition that an integer does not fit, its interval where it does. same: the results of operations that are known
-    here. changes: how of, names and same were before, to be undone."""
+    """of: intervals of integers. names: what stands for a value. made: which operation made a condition. fitting: by
+    the condition that an integer does not fit, its interval where it does. same: the results of operations that are
+    known here. changes: how of, names and same were before, to be undone."""
 
     def __init__(self) -> None:
         self.of: dict[Value, Interval] = {}
@@ -83,7 +84,8 @@ class _Ranges:
         assert isinstance(known, Value)
         return known
 
-    def interval(self, value: Value) -> Interval:
+    def interval(self, value: Named) -> Interval:
+        assert isinstance(value, Value)
         if value.number is not None:
             return int(value.number), int(value.number)
         return self.of.get(value) or limits(value.dtype)
@@ -218,19 +220,19 @@ class _Ranges:
         )
         counted = [one for one in node.carried if _is_integer(one.value)]
         for one in counted:
-            self.put(self.of, one.value, self.interval(one.first))  # type: ignore[arg-type]
+            self.put(self.of, one.value, self.interval(one.first))
         for attempt in count():
             mark = len(self.changes)
             body = tuple(self.body(node.body))
             steady = [self.steady(one, attempt) for one in counted]
-            if all(of == self.of[one.value] for one, of in zip(counted, steady, strict=True)):  # type: ignore[index]
+            if steady == [self.interval(one.value) for one in counted]:
                 break
             self.undo(mark)
-            self.of.update(zip((one.value for one in counted), steady, strict=True))  # type: ignore[arg-type]
+            self.of.update({one.value: of for one, of in zip(counted, steady, strict=True)})  # type: ignore[misc]
         carried = tuple(replace(one, next=self.now(one.next)) for one in node.carried)
         last = tuple((self.now(inside), after) for inside, after in node.last)
         goes_on = None if node.goes_on is None else self.value(node.goes_on)
-        known = {after: self.interval(inside) for inside, after in last if _is_integer(inside)}  # type: ignore[arg-type]
+        known = {after: self.interval(inside) for inside, after in last if _is_integer(inside)}
         if goes_on is TRUE:
             goes_on = None
         self.undo(mark)
@@ -241,7 +243,7 @@ class _Ranges:
     def steady(self, one: Phi, attempt: int) -> Interval:
         """What a carried integer may be, if an iteration makes of it what this one has made. After some attempts it may
         be anything on that side."""
-        (low, high), (least, most) = self.of[one.value], self.interval(self.value(one.next))  # type: ignore[index, arg-type]
+        (low, high), (least, most) = self.interval(one.value), self.interval(self.now(one.next))
         lowest, highest = limits(one.value.dtype)
         if least < low:
             low = 0 if least >= 0 else least if low - least > GROWS and not attempt else lowest
@@ -308,9 +310,9 @@ class _Ranges:
         if not fits or found is None:
             return node
         self.put(self.of, result, found)
-        if name in ("floor_divide", "remainder") and result.dtype == INDEX and found[0] >= 0:
-            if all(self.interval(one)[0] >= (one is operands[1]) for one in operands):
-                return self.unsigned(node, into)
+        divides = name in ("floor_divide", "remainder") and result.dtype == INDEX
+        if divides and all(self.interval(one)[0] >= (one is operands[1]) for one in operands):
+            return self.unsigned(node, into)
         return node
 
     def unsigned(self, node: Element, into: list[Node]) -> Element:
