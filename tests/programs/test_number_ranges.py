@@ -59,7 +59,7 @@ def until_left(x, k, n):  # type: ignore[no-untyped-def]
 def chosen_sum(x, k, n):  # type: ignore[no-untyped-def]
     """Of the two sides one alone may be too big."""
     for i in range(n):
-        if x[i] > 2:
+        if x[i] > 2:  # noqa: SIM108
             k = k + 1
         else:
             k = k - 1
@@ -195,7 +195,7 @@ CASES = [
     *of_ints(narrow_sums, 1, dtype=np.int8),
     *of_ints(stretches, 10, 1000),
     *of_ints(while_stretches, 1, 9),
-    *[(fn, np.dtype(dtype), FLOATS, 1, n) for fn in (in_range, masked, magnitudes) for dtype in "fd" for n in (1, 5, 8)],
+    *[(fn, np.dtype(of), FLOATS, 1, n) for fn in (in_range, masked, magnitudes) for of in "fd" for n in (1, 5, 8)],
 ]
 
 
