@@ -26,6 +26,14 @@ _LONGEST_RAISE = 60  # instructions
 _ENDS = frozenset({"JUMP", "RETURN_VALUE", "YIELD_VALUE", "RERAISE"})
 
 
+def declining_way(tracer: Tracer, code: Code, place: int) -> bool | None:
+    """The truth for which a program may decline at a jump, as that leads to nothing but a `raise` or `warn`; None where
+    it is a jump like any other. In loops that holds of NumPy's own functions: what a user's raises is a way out."""
+    if (tracer.in_loop or tracer.peeling) and not code.filename.startswith(NUMPY):
+        return None
+    return raising_way(code, place)
+
+
 @remembered
 def are_short(code: Code, place: int) -> bool:
     """Whether what may run on either side of a jump, up to where the sides meet, is straight code and not long."""
@@ -124,4 +132,4 @@ def _is_big(size: Scalar) -> bool:
     return isinstance(size, int) and size > ARMS.elements
 
 
-__all__ = ["BY_TRUTH", "are_short", "check_sizes", "has_big_arrays", "raising_way"]
+__all__ = ["BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "raising_way"]

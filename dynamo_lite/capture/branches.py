@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NoReturn
 
-from dynamo_lite.capture.arms import check_sizes, raising_way
+from dynamo_lite.capture.arms import check_sizes, declining_way
 from dynamo_lite.capture.choices import (
     GoesOn,
     Merge,
@@ -157,8 +157,8 @@ class Walk:
                 self.refuse("loop-exit", "yield")
 
     def _raises(self, place: int) -> bool:
-        """Whether one way of a jump outside of loops only raises: the program goes the other one, or declines."""
-        return not self.machine.tracer.in_loop and raising_way(self.frame.code, place) is not None
+        """Whether one way of a jump only raises, and the program goes the other one, or declines."""
+        return declining_way(self.machine.tracer, self.frame.code, place) is not None
 
     def _leave(self) -> None:
         """At the end of a way out of the loop, which has taken the iterator off the stack."""

@@ -65,6 +65,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 _GRID = "[]"  # ends the kind of a list of lists
 _ROOM = 1 << 16  # items by which a list may become longer
 _MAX_KNOWN = 64  # items that are stored one by one
+_NO_ITEM = "python-exception", "IndexError"
 _LATEST = 2**63  # a serial
 
 Bounds = tuple[Scalar, Scalar, Scalar]
@@ -464,9 +465,8 @@ def length(target: SequenceValue) -> Scalar:
     return found
 
 
-def size(target: SequenceValue) -> Value:
-    """len(target), a new object."""
-    known = target.ends["length"]
+def size(known: Value) -> Value:
+    """len() of a list of that length, a new object."""
     if isinstance(known, ResultValue):
         return replace(known)
     return NumberValue(None, known.expr) if isinstance(known, NumberValue) else known
@@ -485,7 +485,7 @@ def get(machine: Machine, target: SequenceValue, index: Value) -> Value:
 def pop(machine: Machine, target: SequenceValue) -> Value:
     """target.pop()."""
     cells, tracer = _used(machine, target, grows=True), machine.tracer
-    _have(tracer, make("ge", length(target), 1))
+    tracer.have(make("ge", length(target), 1), *_NO_ITEM)
     place = make("sub", length(target), 1)
     found = _read(machine, cells, tracer.number(place))
     target.ends["length"] = tracer.number(place)
@@ -499,7 +499,7 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
         return
     cells, tracer = _used(machine, target, grows=True), machine.tracer
     place = length(target)
-    _have(tracer, make("lt", place, cells.room))
+    tracer.have(make("lt", place, cells.room), *_NO_ITEM)
     _put(machine, cells, tracer.number(place), item)
     target.ends["length"] = tracer.number(make("add", place, 1))
 
@@ -538,9 +538,9 @@ def _place(machine: Machine, target: SequenceValue, index: Value) -> Scalar:
     if not target.cells.grows and tracer.graph.facts.decide(make("eq", count, target.cells.room)):
         return number
     is_negative = tracer.graph.facts.decide(make("lt", number, 0))
-    _have(tracer, make("lt", number, count))
+    tracer.have(make("lt", number, count), *_NO_ITEM)
     if is_negative is not False:
-        _have(tracer, make("ge", make("add", number, count), 0))
+        tracer.have(make("ge", make("add", number, count), 0), *_NO_ITEM)
     if is_negative is None:
         return make("add", number, make("mul", count, make("min", 1, make("max", 0, make("neg", number)))))
     return make("add", number, count) if is_negative else number
@@ -553,15 +553,6 @@ def _index(machine: Machine, index: Value) -> Scalar:
     if number is None or kind_of(number) != "int":
         raise Break("loop-list", "a list")
     return number
-
-
-def _have(tracer: Tracer, condition: Scalar) -> None:
-    """See that a condition holds, at the call or when the program gets there."""
-    known = tracer.graph.facts.decide(condition)
-    if known is None and tracer.varies(condition):
-        ops.call(tracer.graph, "require", (condition,), {}, tracer.location())
-    elif known is False or (known is None and not tracer.relate(condition)):
-        raise Break("python-exception", "IndexError")
 
 
 def _read(machine: Machine, cells: Cells, position: Value) -> Value:

@@ -23,6 +23,7 @@ from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.complex_numbers import has_items, is_like, parted, with_items
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.region import MAX_YIELDS, close_branches
 from dynamo_lite.capture.sameness import is_one_object, mutable_state, same, types_agree, unchanged
 from dynamo_lite.capture.state import LoopKey, Region, Tracer
@@ -549,8 +550,8 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     tracer = machine.tracer
     value = realise(tracer, value)
     condition: Scalar
-    if isinstance(value, SequenceValue) and value.cells is not None:
-        value = value.ends["length"]
+    if isinstance(value, SequenceValue):
+        value = grown_length(tracer, value) or value
     if isinstance(value, EitherValue):
         value = split(machine, value, lambda one: _truth(machine, one))
     if isinstance(value, NumberValue):

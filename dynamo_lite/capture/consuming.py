@@ -15,11 +15,11 @@ from dynamo_lite.capture.iterators import iterate
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays
 from dynamo_lite.capture.numpy_rules import filled_list
-from dynamo_lite.capture.rows import holds_scalars
-from dynamo_lite.capture.sameness import reachable
+from dynamo_lite.capture.rows import holds_numbers
+from dynamo_lite.capture.sameness import is_read_later, reachable
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.value import ArrayValue, GeneratorValue, RangeValue, SequenceValue, Value
+from dynamo_lite.capture.value import ArrayValue, ConstantValue, GeneratorValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import present
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import decoded, spliced
@@ -33,21 +33,28 @@ def as_loop(machine: Machine, function: Any, value: Value, *others: Any) -> Valu
     if not tracer.native_loops or isinstance(value, ArrayValue):
         return None
     if isinstance(value, SequenceValue) and value.filled is not None:
-        value = _rows_of(machine, value, function) or value
+        value = gathered(machine, value, function is consumers.sum_of) or value
     if goes_over_arrays(value) or is_long_range(value):
         items = value if isinstance(value, RangeValue) else iterate(machine, value)
         return machine.call_python(function, constant(function), [items, *given], {})
     return _as_own(machine, function, value, given) if isinstance(value, GeneratorValue) else None
 
 
-def _rows_of(machine: Machine, value: SequenceValue, function: Any) -> Value | None:
-    """What a list of NumPy scalars that a loop has filled holds, where nobody can tell these from the list's own."""
+def gathered(machine: Machine, value: SequenceValue, makes_new: bool = False) -> Value | None:
+    """What goes through the numbers that a loop has put into a list, where nobody can tell them from the list's own:
+    makes_new, where they are only computed with; else if this is the last that happens to the list, and nobody else
+    had one of them."""
     tracer = machine.tracer
-    makes_new = function is consumers.sum_of or all(one is not value for one in reachable(tracer))
-    if not makes_new or not holds_scalars(tracer, value):
+    if not holds_numbers(tracer, value) or not (makes_new or (value.rows.own and not is_read_later(tracer, value))):
         return None
     found = filled_list(machine, value)
-    return None if found is None else ArrayValue(None, found.array)
+    if found is None:
+        return None
+    array, dtype = ArrayValue(None, found.array), found.array.array_type.dtype
+    if value.rows.of_arrays:
+        return array
+    kind = {"f": float, "b": bool}.get(dtype.kind, int)
+    return IteratorValue(None, ConstantValue(None, kind), kind="map", parts=(iterate(machine, array),))
 
 
 def is_long_range(value: Value) -> bool:
@@ -67,4 +74,4 @@ def _as_own(machine: Machine, function: Any, generator: GeneratorValue, others: 
     return machine.finish(Frame(code, own.namespace, own.builtins, own.locals | given, own.cells))
 
 
-__all__ = ["as_loop"]
+__all__ = ["as_loop", "gathered"]

@@ -38,7 +38,7 @@ from dynamo_lite.capture.claims import claim, table_of
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.numpy_rules import call_numpy, set_item
+from dynamo_lite.capture.numpy_rules import call_numpy, read_result, set_item
 from dynamo_lite.capture.places import Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import is_read_later, reachable, reached_by_name
@@ -89,7 +89,8 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     for place in loops:
         _carry_ends(tracer, tracer.regions[place], target)
     item = realise(tracer, item)
-    _append_ends(tracer, target, item)
+    length = target.ends.get("length")
+    _append_ends(machine, target, item)
     if target.filled is None:
         cells.note_filler(tracer, target, item)
     packed = None if isinstance(item, EitherValue) else _appended(tracer, item)
@@ -97,7 +98,7 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     if target.filled is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
         target.filled = ops.lists.new_container(around, list, tracer.location())
-    row = note_row(tracer, target, item, where, loops)
+    row = note_row(tracer, target, item, where, loops, length)
     if row is not None:
         set_item(machine, target.rows.array, tracer.number(row), item)
     _put(machine, target.filled, None, item, packed)
@@ -157,15 +158,16 @@ def _carry_ends(tracer: Tracer, region: Region, target: SequenceValue) -> None:
     raise Retry
 
 
-def _append_ends(tracer: Tracer, target: SequenceValue, item: Value) -> None:
+def _append_ends(machine: Machine, target: SequenceValue, item: Value) -> None:
     """Bring the last item and the length of a list that are carried up to date."""
     if "last" in target.ends:
         if not isinstance(item, ArrayValue) and as_scalar(item) is None:
             raise Break("loop-list", "a list")
         target.ends["last"] = item
-    length = as_scalar(target.ends["length"]) if "length" in target.ends else None
-    if length is not None:
-        target.ends["length"] = tracer.number(make("add", length, 1))
+    if "length" in target.ends:
+        length = as_scalar(read_result(machine, target.ends.pop("length")))
+        if length is not None:
+            target.ends["length"] = machine.tracer.number(make("add", length, 1))
 
 
 def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
@@ -291,10 +293,12 @@ def prepare(machine: Machine, plan: LoopPlan, bounds: tuple[Scalar, Scalar, Scal
         owner = next((one for one, name in reached_by_name(tracer).items() if name == where), None)
         rows = rows_ahead(tracer, plan, owner, where, bounds) if isinstance(owner, SequenceValue) else None
         if rows is not None and rows.row is not None:
-            shape = SequenceValue(None, tuple, [tracer.number(size) for size in shape_of(rows, bounds)])
+            shape = SequenceValue(None, tuple, [tracer.number(size) for size in shape_of(tracer, rows, bounds)])
             array = call_numpy(machine, np.empty, [shape, ConstantValue(None, rows.row.dtype)], {})
             assert isinstance(array, ArrayValue) and isinstance(owner, SequenceValue)
             rows.array, owner.rows = array, rows
+            for place, item in enumerate(owner.known):
+                set_item(machine, array, ConstantValue(None, place), item)
     for where, whole in plan.lists.items():
         owner = next((one for one, name in reached_by_name(tracer).items() if name == where), None)
         if isinstance(owner, SequenceValue) and owner.cells is not None:

@@ -21,7 +21,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture import known, masks
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar
-from dynamo_lite.capture.rows import filled_array
+from dynamo_lite.capture.rows import filled_array, length_of_part
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.temporaries import are_exchanged
@@ -112,11 +112,13 @@ def filled_list(machine: Machine, value: SequenceValue) -> Filled | None:
     if rows is None:
         return None
     assert rows.array is not None
-    if not rows.is_begun:
-        rows.is_begun = True
-        for place, item in enumerate(value.known):
-            set_item(machine, rows.array, ConstantValue(None, place), item)
-    return Filled(rows.array.node)
+    if not rows.counted:
+        return Filled(rows.array.node)
+    length = length_of_part(machine.tracer, rows, read_result(machine, value.ends["length"]))
+    if length is None:
+        return None
+    bounds = SliceValue(None, ConstantValue(None, None), machine.tracer.number(length), ConstantValue(None, None))
+    return Filled(get_item(machine, rows.array, bounds).node)  # type: ignore[attr-defined]
 
 
 def value_of(machine: Machine, result: Any) -> Value:

@@ -154,6 +154,24 @@ def end_of(owner: SequenceValue, key: str) -> Value | None:
     return owner.known[-1] if owner.known and owner.times is None else None
 
 
+def grown_length(tracer: Tracer, target: SequenceValue) -> Value | None:
+    """How many items a list has that loops have filled; None of any other one. Raises Retry where these are to carry it
+    in the next attempt."""
+    if target.cells is not None:
+        return target.ends["length"]
+    if not target.is_grown:
+        return None
+    found = end_of(target, "length")
+    if found is None and target.filler is not None:
+        plan, where = target.filler[:2]
+        is_under_way = any(tracer.plans[region.key] is plan for region in tracer.regions if region.index.name)
+        place = Place(where, "length")
+        if where is not None and not is_under_way and place not in plan.places:
+            plan.places[place] = True
+            raise Retry
+    return None if isinstance(found, UnreadValue) else found
+
+
 # -- storing ---------------------------------------------------------------------------------------
 
 
@@ -425,19 +443,7 @@ def was_looked_at(value: Value | None) -> bool:
 
 
 __all__ = [
-    *(
-        "Contents",
-        "Place",
-        "Snapshot",
-        "changed",
-        "check_variables",
-        "contents",
-        "end_of",
-        "entry",
-        "find_owner",
-        "get",
-        "name_of",
-        "namespace",
-    ),
+    *("Contents", "Place", "Snapshot", "changed", "check_variables", "contents", "end_of", "entry", "find_owner", "get"),
+    *("grown_length", "name_of", "namespace"),
     *("place_at", "put", "restore", "snapshot", "state_owners", "store", "stores", "unread", "was_looked_at"),
 ]

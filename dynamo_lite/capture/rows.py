@@ -1,10 +1,14 @@
 """What NumPy makes of a list that a loop has filled: ``np.array(out)``, ``np.mean(out)``, in the graph.
 
-Enters a list made in this segment to which a loop has appended one NumPy scalar, array or Python number in every
-iteration, where NumPy wants an array. Leaves the array, whose rows the loop stores as it appends:
+Enters a list made in this segment to which a loop has appended NumPy scalars, arrays or Python numbers of one type,
+where NumPy wants an array. Leaves the array, whose rows the loop stores as it appends:
 
     for i in range(n): out.append(f(i))     %empty = empty(n);  loop ...: append(%filled, %x); %empty[i0] = %x
     np.array(out)                           array_of(%empty)
+
+Where not every iteration appends one, or nobody can say before the loop how many there are, the loop carries the
+list's length (a place, places.py), the array has room to spare, and what is wanted is the part that has been stored.
+A list that becomes longer than that has the program decline.
 
 That it is wanted shows after the loop: the plan says so to the next attempt (LoopPlan.rows), which makes the array
 before the loop. The list itself is dropped where nobody else reads it (lower/lists.py). INVARIANT: what a row was
@@ -18,7 +22,9 @@ from collections.abc import Hashable
 import numpy as np
 
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.state import LoopKey, LoopPlan, Region, Retry, Tracer
+from dynamo_lite.capture.places import Place
+from dynamo_lite.capture.sameness import is_read_later
+from dynamo_lite.capture.state import ENDLESS, LoopKey, LoopPlan, Region, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
@@ -28,6 +34,7 @@ from dynamo_lite.graph.rewrite import loop_parts, origins, written_by
 from dynamo_lite.graph.scalar import Scalar, kind_of, make, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
+_ROOM, _ROOM_INSIDE = 1 << 16, 1 << 14  # rows of a list of which nobody knows how long it becomes; in a loop's body
 _DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(bool)}  # of Python numbers
 
 
@@ -36,7 +43,7 @@ class Rows:
     """The array of a list that a loop fills. key, where: the loop, and the list's name in front of it. graph: the one
     around the loop. row: the type of what is appended, None if there is no such array. array: None in the attempt that
     finds that it is wanted. first: how many items there were before the loop. items: what was
-    appended; region: where."""
+    appended; region: the loop. counted: whether the list's length says where the next row stands."""
 
     key: LoopKey
     where: Hashable
@@ -46,8 +53,10 @@ class Rows:
     array: ArrayValue | None = None
     items: list[Node | None] | None = None
     region: Region | None = None
-    of_arrays: bool = True  # NumPy scalars and arrays alone
-    is_begun: bool = False  # whether the rows from before the loop are there
+    of_arrays: bool = True  # NumPy scalars or arrays
+    is_mixed: bool = False  # and Python's numbers, too
+    own: bool = True  # numbers that nobody else has
+    counted: bool = False
 
 
 def type_of_row(item: Value) -> ArrayType | None:
@@ -65,53 +74,92 @@ def rows_ahead(
 ) -> Rows | None:
     """The rows of a list in front of a loop that an earlier attempt has seen to fill it; the array is yet to be made.
     None where the array's shape is not known here."""
-    row, (start, stop, step) = plan.rows[where], bounds
-    is_plain = owner.source is None and owner.filled is None and owner.times is None
-    if row is None or type(start) is not int or step != 1 or not is_plain or tracer.varies(stop):
+    if plan.rows[where] is None or owner.source is not None or owner.filled is not None or owner.times is not None:
         return None
+    row, counted = plan.rows[where]
     names = set().union(*map(symbols_of, row.shape))
     for value in (*owner.known, *tracer.frames[-1].locals.values()):
         if not names <= tracer.hints.keys():
             realise(tracer, value)  # an array that the loop goes on from
-    if not names <= tracer.hints.keys() or not tracer.relate(make("gt", stop, start)):
+    if not names <= tracer.hints.keys() or not _are_alike(tracer, owner, row):
+        return None
+    if not counted and (not _is_counted_by(tracer, bounds) or not tracer.relate(make("gt", bounds[1], bounds[0]))):
         return None
     key = next(key for key, known in tracer.plans.items() if known is plan)
-    return Rows(key, where, tracer.graph, row, len(owner.known), items=[])
+    return Rows(key, where, tracer.graph, row, len(owner.known), items=[], counted=counted)
 
 
-def shape_of(rows: Rows, bounds: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+def _are_alike(tracer: Tracer, target: SequenceValue, row: ArrayType) -> bool:
+    """Whether the items from before the loop are such rows, too."""
+    types = [type_of_row(realise(tracer, item)) for item in target.known]
+    return all(type_ and type_.dtype == row.dtype and type_.shape == row.shape for type_ in types)
+
+
+def _is_counted_by(tracer: Tracer, bounds: tuple[Scalar, ...]) -> bool:
+    """Whether the numbers of a loop with these bounds say which item an iteration appends."""
+    start, stop, step = bounds
+    return type(start) is int and step == 1 and not tracer.varies(stop)
+
+
+def shape_of(tracer: Tracer, rows: Rows, bounds: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     """The shape of the array."""
     assert rows.row is not None
-    count = make("add", make("sub", bounds[1], bounds[0]), rows.first)
-    return (count, *rows.row.shape)
+    start, stop, step = bounds
+    count = make("sub", stop, start)
+    if rows.counted:
+        is_known = step == 1 and stop != ENDLESS and not any(map(tracer.varies, (start, stop)))
+        spare = _ROOM_INSIDE if tracer.regions else _ROOM
+        count = make("add", make("mul", make("max", count, 0), 4), 64) if is_known else spare
+    return (make("add", count, rows.first), *rows.row.shape)
 
 
-def note_row(tracer: Tracer, target: SequenceValue, item: Value, where: Hashable, loops: list[int]) -> Scalar | None:
-    """Note that `item` is appended, a list's only one in this iteration; the row to store it in, if there is one."""
-    region = tracer.regions[-1] if tracer.regions else None
-    is_only = region is not None and bool(region.index.name) and loops == [len(tracer.regions) - 1]
-    row = type_of_row(item)
-    rows = target.rows
-    if rows is not None and not isinstance(item, ArrayValue):
-        rows.of_arrays = False
-    if rows is None and is_only and where is not None and row is not None:
-        assert region is not None
-        around = tracer.regions[-2].graph if len(tracer.regions) > 1 else tracer.root
-        found = Rows(region.key, where, around, row, len(target.known), None, [_node(item)], region)
-        found.of_arrays = isinstance(item, ArrayValue)
-        target.rows = found
-        return None
-    if rows is None or rows.row is None or rows.items or not is_only or row is None:
+def note_row(
+    tracer: Tracer, target: SequenceValue, item: Value, where: Hashable, loops: list[int], length: Value | None
+) -> Scalar | None:
+    """Note that `item` is appended; the row to store it in, if there is one. loops: those that the list was there
+    before; length: how long it was, where the loop carries that."""
+    if not loops:
         give_up(tracer, target)
         return None
-    assert region is not None and rows.row is not None and rows.items is not None
-    alike = row.dtype == rows.row.dtype and row.ndim == rows.row.ndim and region.key == rows.key
+    region = tracer.regions[loops[0]]
+    is_only = bool(tracer.regions[-1].index.name) and loops == [len(tracer.regions) - 1]
+    row, rows = type_of_row(item), target.rows
+    if rows is not None and not rows.items:
+        rows.of_arrays = isinstance(item, ArrayValue)
+    elif rows is not None and rows.of_arrays != isinstance(item, ArrayValue):
+        rows.is_mixed = True
+    if rows is None and where is not None and row is not None and region.index.name:
+        around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
+        found = Rows(region.key, where, around, row, len(target.known), None, [_node(item)], region)
+        found.of_arrays, found.counted = isinstance(item, ArrayValue), not is_only
+        found.own = _is_own(tracer, target, item)
+        target.rows = found
+        return None
+    if rows is None or rows.row is None or row is None or region.key != rows.key:
+        give_up(tracer, target)
+        return None
+    alike = row.dtype == rows.row.dtype and row.scalar == rows.row.scalar and row.ndim == rows.row.ndim
     if not alike or not all(tracer.relate(make("eq", *pair)) for pair in zip(row.shape, rows.row.shape, strict=True)):
         give_up(tracer, target)
         return None
+    rows.own = rows.own and _is_own(tracer, target, item)
+    is_next = bool(rows.items) or not is_only
+    if is_next and rows.array is None:
+        rows.counted = True
+    if is_next and not rows.counted:
+        give_up(tracer, target)
+        return None
     rows.region = region
+    assert rows.items is not None
     rows.items.append(_node(item))
-    return make("add", make("sub", region.index, region.bounds[0]), rows.first)
+    if rows.array is None:
+        return None
+    if not rows.counted:
+        return make("add", make("sub", region.index, region.bounds[0]), rows.first)
+    place = None if length is None else as_scalar(length)
+    assert place is not None
+    tracer.have(make("lt", place, rows.array.node.array_type.shape[0]), "loop-list", "a list")
+    return place
 
 
 def give_up(tracer: Tracer, target: SequenceValue) -> None:
@@ -127,49 +175,74 @@ def _node(item: Value) -> Node | None:
     return item.node if isinstance(item, ArrayValue) and not item.node.array_type.scalar else None
 
 
+def _is_own(tracer: Tracer, target: SequenceValue, item: Value) -> bool:
+    """Whether a number is a new object that only the list has; before the loop it had none."""
+    return isinstance(item, ArrayValue | NumberValue) and not target.known and not is_read_later(tracer, item)
+
+
 def filled_array(tracer: Tracer, target: SequenceValue) -> Rows | None:
     """The rows of a list that a loop has filled, where NumPy wants an array; raises Retry where none were stored."""
     rows: Rows | None = target.rows
     loop = _loop_of(tracer, rows)
     if rows is None or rows.row is None or loop is None:
         return None
-    types = [type_of_row(realise(tracer, item)) for item in target.known]
-    if any(type_ is None or type_.dtype != rows.row.dtype or type_.shape != rows.row.shape for type_ in types):
-        return None
-    if not all(_stays(tracer, item, loop) for item in rows.items or ()):
+    if not _are_alike(tracer, target, rows.row) or not all(_stays(tracer, item, loop) for item in rows.items or ()):
         return None
     if rows.array is None:
         plan = tracer.plans[rows.key]
         if rows.where in plan.rows:
             return None
-        plan.rows[rows.where] = rows.row
+        assert rows.region is not None
+        counted = rows.counted or not _is_counted_by(tracer, rows.region.bounds)
+        if counted and rows.items and any(rows.items):
+            return None
+        plan.rows[rows.where] = rows.row, counted
+        if counted:
+            plan.places[Place(rows.where, "length")] = True
         raise Retry
     return rows
+
+
+def length_of_part(tracer: Tracer, rows: Rows, known: Value) -> Scalar | None:
+    """How many rows of a counted array have been stored, by the list's length; None where no graph knows that."""
+    length = as_scalar(known)
+    if length is None or rows.array is None:
+        return None
+    tracer.have(make("le", length, rows.array.node.array_type.shape[0]), "loop-list", "a list")
+    if rows.row != ArrayType(_DTYPES["float"], (), True):  # NumPy makes float64 of an empty list
+        tracer.have(make("ge", length, 1), "op-without-rule", "an array of an empty list")
+    return length
 
 
 def length_of_filled(tracer: Tracer, target: SequenceValue) -> Scalar | None:
     """How long a list is that a loop has filled, one item in each iteration; None for another one."""
     rows: Rows | None = target.rows
-    if rows is None or rows.region is None or _loop_of(tracer, rows) is None:
+    if rows is None or rows.region is None or rows.counted or _loop_of(tracer, rows) is None:
         return None
-    start, stop, step = rows.region.bounds
-    if type(start) is not int or step != 1 or tracer.varies(stop):
+    start, stop, _ = rows.region.bounds
+    if not _is_counted_by(tracer, rows.region.bounds):
         return None
     return make("add", make("sub", stop, start), rows.first) if tracer.relate(make("gt", stop, start)) else rows.first
 
 
-def holds_scalars(tracer: Tracer, target: SequenceValue) -> bool:
-    """Whether a loop has filled a list with NumPy scalars, one in each iteration."""
+def holds_numbers(tracer: Tracer, target: SequenceValue) -> bool:
+    """Whether a loop has filled a list with NumPy scalars, or with Python's numbers, of one type."""
     rows: Rows | None = target.rows
-    if rows is None or rows.row is None or not rows.row.scalar or not rows.of_arrays:
+    if rows is None or rows.row is None or not rows.row.scalar or rows.is_mixed:
         return False
-    return all(isinstance(realise(tracer, item), ArrayValue) for item in target.known)
+    return all(isinstance(realise(tracer, item), ArrayValue) is rows.of_arrays for item in target.known)
 
 
 def _loop_of(tracer: Tracer, rows: Rows | None) -> Node | None:
-    """The loop that has filled a list, if it stands in the graph at hand and has had all its iterations."""
-    loop = None if rows is None or rows.region is None or rows.graph is not tracer.graph else rows.region.loop
-    if loop is None or loop not in tracer.graph.nodes or loop.params.get("while") or loop.params.get("pause"):
+    """The loop that has filled a list, if it stands in the graph at hand, or in one around it, and has had all its
+    iterations."""
+    loop = None if rows is None or rows.region is None else rows.region.loop
+    graphs = (tracer.root, *(region.graph for region in tracer.regions))
+    if rows is None or loop is None or all(graph is not rows.graph for graph in graphs):
+        return None
+    if rows.graph is not tracer.graph and any(rows.items or ()):
+        return None
+    if loop not in rows.graph.nodes or loop.params.get("while") or loop.params.get("pause"):
         return None
     return loop
 
@@ -198,4 +271,7 @@ def _stays(tracer: Tracer, item: Node | None, loop: Node) -> bool:
     return True
 
 
-__all__ = ["Rows", "filled_array", "give_up", "holds_scalars", "length_of_filled", "note_row", "rows_ahead", "shape_of"]
+__all__ = [
+    *("Rows", "filled_array", "give_up", "holds_numbers", "length_of_filled", "length_of_part", "note_row"),
+    *("rows_ahead", "shape_of"),
+]

@@ -547,6 +547,8 @@ class Tracer:
             if self.slicing and self.is_ordinary(condition):
                 self.require(condition)
                 return True
+            if not self.regions and self.slicing:
+                raise Undecided(condition, require=self.require)
             if not self.regions:
                 raise Break("data-dependent-number", f"the comparison {number_words(self, condition)}")
             return self._promised(condition)
@@ -576,6 +578,14 @@ class Tracer:
         # NB: an open size that is known to equal another would get its name, and its node yields none.
         if not (isinstance(condition, ScalarOp) and condition.op == "eq"):
             self.graph.facts.learn(condition, True)
+
+    def have(self, condition: Scalar, reason: str, detail: str) -> None:
+        """See that `condition` holds, at the call or when the program gets there; breaks where it never does."""
+        known = self.graph.facts.decide(condition)
+        if known is None and self.varies(condition):
+            self.require(condition)
+        elif known is False or (known is None and not self.relate(condition)):
+            raise Break(reason, detail)
 
     def is_ordinary(self, condition: Scalar) -> bool:
         """Whether `condition` is that a bound of a slice, which an array gives or a loop carries, lies inside or behind

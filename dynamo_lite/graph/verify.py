@@ -219,10 +219,15 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     for condition in required.learned:
         if not own & symbols_of(condition):
             both.learn(substitute(condition, outside), True)
+    inside = both.copy()  # and of what the body computes, by what sizes are known to be equal outside
+    for condition in required.learned:
+        inside.learn(substitute(condition, outside), True)
     for condition in body.facts.learned:
         if required.decide(condition) or both.decide(substitute(condition, outside)):
             continue
         if own & symbols_of(condition):
+            if inside.decide(substitute(condition, outside)):
+                continue
             raise GraphError(f"{node.name}: the body takes {condition} for granted, of a number that it computes")
         known = substitute(condition, outside)
         worst = at_worst(facts, known, fresh, *bounds)

@@ -36,10 +36,16 @@ def _is_unread(graph: Graph, target: Node) -> bool:
 def _only_appends(node: Node, target: Node) -> bool:
     places = [place for place, arg in enumerate(node.args) if arg is target]
     if node.op == "append":
-        return places == [0] and not node.params.get("tagged")
+        tags = node.args[len(node.args) - node.params.get("tagged", 0) :]
+        return places == [0] and not any(map(_is_noted, tags))
     if not is_structured(node) or len(places) != 1 or places[0] < 3 + node.params.get("carried", -2):
         return False
     return all(_is_unread(region, _inner(node, region, places[0])) for region in node.regions)
+
+
+def _is_noted(tag: object) -> bool:
+    """Whether the table may keep the object with that tag: not one from before the loop, or that nobody else has."""
+    return not isinstance(tag, int) or tag > 0
 
 
 def _inner(node: Node, region: Graph, place: int) -> Node:

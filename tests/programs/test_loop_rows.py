@@ -188,7 +188,7 @@ def left_early(X: Any, n: int) -> Any:
     return np.array(out)
 
 
-@program(False)
+@program(True)
 def twice_each(X: Any, n: int) -> Any:
     out = []
     for i in range(n):

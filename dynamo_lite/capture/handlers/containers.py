@@ -448,8 +448,6 @@ def length(machine: Machine, value: Value) -> Value:
     match value:
         case NumberedValue():
             return machine.tracer.number(columns.length(machine.tracer, value))
-        case SequenceValue() if value.cells is not None:
-            return cells.size(value)
         case CellRow():
             return machine.tracer.number(cells.columns_of(value))
         case SequenceValue() if (count := rows.length_of_filled(machine.tracer, value)) is not None:
@@ -457,6 +455,8 @@ def length(machine: Machine, value: Value) -> Value:
         case NestedValue():
             count = len(value.layout) - 1 if value.layout[0] == "p" else value.length
             return machine.tracer.number(count)
+        case SequenceValue() if (grown := places.grown_length(machine.tracer, value)) is not None:
+            return cells.size(grown)
         case SequenceValue() if lists.has_ends(machine.tracer, value):
             known = lists.look(machine.tracer, value, "length")
             return computed_number(len(value.items)) if known is None else known

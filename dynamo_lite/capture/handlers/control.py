@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture import scopes
-from dynamo_lite.capture.arms import BY_TRUTH, raising_way
+from dynamo_lite.capture.arms import BY_TRUTH, declining_way, raising_way
 from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
+from dynamo_lite.capture.consuming import gathered
 from dynamo_lite.capture.forks import fork, may_fork
 from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered
+from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.value import (
@@ -62,8 +64,8 @@ def known_truth(machine: Machine, value: Value) -> bool:
             if value.expr.kind == "bool":  # type: ignore[union-attr]
                 return machine.tracer.relate(value.expr)
             return machine.tracer.relate(ScalarOp("ne", "bool", (value.expr, 0)))
-        case SequenceValue() if value.cells is not None:
-            return known_truth(machine, value.ends["length"])
+        case SequenceValue() if (length := grown_length(machine.tracer, value)) is not None:
+            return known_truth(machine, length)
         case SequenceValue() | DictValue():
             return bool(value.items)
         case DictViewValue():
@@ -100,7 +102,7 @@ def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
     """The truth of what the jump at `place` pops. Where only the run knows it, and one way does nothing but raise, the
     program goes the other way, and declines where that is wrong: plain Python then raises."""
     value = machine.pop(frame)
-    raising = None if machine.tracer.in_loop or machine.tracer.peeling else raising_way(frame.code, place)
+    raising = declining_way(machine.tracer, frame.code, place)
     condition = None if raising is None else data_condition(machine, value)
     if condition is None:
         return known_truth(machine, value)
@@ -224,6 +226,8 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     if isinstance(value, RangeValue) and begins_rest(frame.code, frame.index - 1):
         frame.push(IteratorValue(None, value, kind="range"))
         return
+    if isinstance(value, SequenceValue) and value.filled is not None and machine.tracer.in_loop:
+        value = gathered(machine, value) or value
     if not stays_loop(machine, frame, value):
         iterator = iterate(machine, value)
         frame.push(iterator)
