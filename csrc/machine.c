@@ -241,6 +241,24 @@ append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, co
     return append_made(watch, list, array);
 }
 
+/* Make one list, or tuple, of the last items of a list, n of them, which stands in their place; 1 where there is no
+ * memory. */
+static int32_t
+pack(PyObject *list, npy_intp n, npy_intp is_tuple)
+{
+    Py_ssize_t first = PyList_GET_SIZE(list) - (Py_ssize_t)n;
+    PyObject *packed = PyList_GetSlice(list, first, PyList_GET_SIZE(list));
+    if (packed != NULL && is_tuple) {
+        Py_SETREF(packed, PyList_AsTuple(packed));
+    }
+    if (packed == NULL || PyList_SetSlice(list, first, PyList_GET_SIZE(list), NULL) < 0) {
+        PyErr_Clear();
+        Py_XDECREF(packed);
+        return 1;
+    }
+    return append_object(list, packed);
+}
+
 /* Random numbers into packed memory, of a kind, with its parameters; 1 where NumPy would raise. */
 static int32_t
 draw(npy_intp *block, PyObject *generator, npy_intp kind, double a, double b, char *data, npy_intp n)

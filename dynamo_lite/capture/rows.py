@@ -18,6 +18,7 @@ when it was appended, it is still when the array is wanted: nobody stores into i
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import field
 
 import numpy as np
 
@@ -57,16 +58,43 @@ class Rows:
     is_mixed: bool = False  # and Python's numbers, too
     own: bool = True  # numbers that nobody else has
     counted: bool = False
+    inner: list[Rows] = field(default_factory=list)  # of the lists that are its rows
 
 
-def type_of_row(item: Value) -> ArrayType | None:
-    """The type of an item as a row; None if it can be none."""
+def type_of_row(tracer: Tracer, item: Value) -> ArrayType | None:
+    """The type of an item as a row; None if it can be none. A list or tuple that nobody changes any more is one, too:
+    of a list that an inner loop has filled, the rows."""
     if isinstance(item, ArrayValue):
         is_known = item.node.array_type.dtype.kind in "biufc"
         return item.node.array_type if is_known else None
+    if isinstance(item, SequenceValue):
+        return _type_of_items(tracer, item)
     number = as_scalar(item) if isinstance(item, NumberValue | ConstantValue) else None
     dtype = None if number is None else _DTYPES.get(kind_of(number))
     return None if dtype is None else ArrayType(dtype, (), True)
+
+
+def _type_of_items(tracer: Tracer, item: SequenceValue) -> ArrayType | None:
+    if item.source is not None or item.cells is not None or item.times is not None:
+        return None
+    if item.kind is list and is_read_later(tracer, item):
+        return None
+    if item.is_grown:
+        rows: Rows | None = item.rows
+        is_whole = rows is not None and rows.region is not None and _loop_of(tracer, rows) is not None
+        if not is_whole or rows.row is None or rows.counted or not _is_counted_by(tracer, rows.region.bounds):
+            return None
+        return ArrayType(rows.row.dtype, (_count(rows), *rows.row.shape))  # type: ignore[arg-type]
+    types = {type_of_row(tracer, realise(tracer, one)) for one in item.known}
+    one = types.pop() if len(types) == 1 else None
+    return None if one is None or not one.scalar else ArrayType(one.dtype, (len(item.known),))
+
+
+def _count(rows: Rows) -> Scalar:
+    """How many rows a loop has stored that appends one in each iteration, and has some."""
+    assert rows.region is not None
+    start, stop, _ = rows.region.bounds
+    return make("add", make("sub", stop, start), rows.first)
 
 
 def rows_ahead(
@@ -91,7 +119,7 @@ def rows_ahead(
 
 def _are_alike(tracer: Tracer, target: SequenceValue, row: ArrayType) -> bool:
     """Whether the items from before the loop are such rows, too."""
-    types = [type_of_row(realise(tracer, item)) for item in target.known]
+    types = [type_of_row(tracer, realise(tracer, item)) for item in target.known]
     return all(type_ and type_.dtype == row.dtype and type_.shape == row.shape for type_ in types)
 
 
@@ -123,7 +151,7 @@ def note_row(
         return None
     region = tracer.regions[loops[0]]
     is_only = bool(tracer.regions[-1].index.name) and loops == [len(tracer.regions) - 1]
-    row, rows = type_of_row(item), target.rows
+    row, rows = type_of_row(tracer, item), target.rows
     if rows is not None and not rows.items:
         rows.of_arrays = isinstance(item, ArrayValue)
     elif rows is not None and rows.of_arrays != isinstance(item, ArrayValue):
@@ -133,6 +161,7 @@ def note_row(
         found = Rows(region.key, where, around, row, len(target.known), None, [_node(item)], region)
         found.of_arrays, found.counted = isinstance(item, ArrayValue), not is_only
         found.own = _is_own(tracer, target, item)
+        found.inner += _inner(item)
         target.rows = found
         return None
     if rows is None or rows.row is None or row is None or region.key != rows.key:
@@ -150,6 +179,7 @@ def note_row(
         give_up(tracer, target)
         return None
     rows.region = region
+    rows.inner += _inner(item)
     assert rows.items is not None
     rows.items.append(_node(item))
     if rows.array is None:
@@ -175,6 +205,28 @@ def _node(item: Value) -> Node | None:
     return item.node if isinstance(item, ArrayValue) and not item.node.array_type.scalar else None
 
 
+def _inner(item: Value) -> list[Rows]:
+    return [item.rows] if isinstance(item, SequenceValue) and item.rows is not None else []
+
+
+def _want(tracer: Tracer, rows: Rows) -> bool:
+    """Have the next attempt store the rows of a list, and of the lists that are its rows; whether it may."""
+    plan = tracer.plans[rows.key]
+    if rows.where in plan.rows:
+        return False
+    assert rows.region is not None
+    counted = rows.counted or not _is_counted_by(tracer, rows.region.bounds)
+    if counted and rows.items and any(rows.items):
+        return False
+    plan.rows[rows.where] = rows.row, counted
+    if counted:
+        plan.places[Place(rows.where, "length")] = True
+    for inner in rows.inner:
+        if inner.array is None:
+            _want(tracer, inner)
+    return True
+
+
 def _is_own(tracer: Tracer, target: SequenceValue, item: Value) -> bool:
     """Whether a number is a new object that only the list has; before the loop it had none."""
     return isinstance(item, ArrayValue | NumberValue) and not target.known and not is_read_later(tracer, item)
@@ -189,16 +241,8 @@ def filled_array(tracer: Tracer, target: SequenceValue) -> Rows | None:
     if not _are_alike(tracer, target, rows.row) or not all(_stays(tracer, item, loop) for item in rows.items or ()):
         return None
     if rows.array is None:
-        plan = tracer.plans[rows.key]
-        if rows.where in plan.rows:
+        if not _want(tracer, rows):
             return None
-        assert rows.region is not None
-        counted = rows.counted or not _is_counted_by(tracer, rows.region.bounds)
-        if counted and rows.items and any(rows.items):
-            return None
-        plan.rows[rows.where] = rows.row, counted
-        if counted:
-            plan.places[Place(rows.where, "length")] = True
         raise Retry
     return rows
 
@@ -222,7 +266,7 @@ def length_of_filled(tracer: Tracer, target: SequenceValue) -> Scalar | None:
     start, stop, _ = rows.region.bounds
     if not _is_counted_by(tracer, rows.region.bounds):
         return None
-    return make("add", make("sub", stop, start), rows.first) if tracer.relate(make("gt", stop, start)) else rows.first
+    return _count(rows) if tracer.relate(make("gt", stop, start)) else rows.first
 
 
 def holds_numbers(tracer: Tracer, target: SequenceValue) -> bool:

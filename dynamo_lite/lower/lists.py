@@ -18,13 +18,21 @@ from dynamo_lite.graph.scalar import Symbol, renamed
 
 
 def lists(graph: Graph) -> None:
-    """Remove the lists of `graph`, and of the bodies in it, that nobody reads."""
+    """Remove the lists of `graph`, and of the bodies in it, that nobody reads: those that have others first."""
+    while _drop_unread(graph):
+        pass
+
+
+def _drop_unread(graph: Graph) -> bool:
+    """Whether there was such a list."""
+    found = False
     for node in list(graph.nodes):
-        for region in node.regions:
-            lists(region)
         if node.op == "new_container" and node.params["kind"] is list and not node.args and _is_unread(graph, node):
             _drop(graph, node)
             graph.nodes.remove(node)
+            found = True
+    inside = [_drop_unread(region) for node in graph.nodes for region in node.regions]
+    return found or any(inside)
 
 
 def _is_unread(graph: Graph, target: Node) -> bool:

@@ -27,7 +27,7 @@ from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Register
 from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
 from dynamo_lite.program.ir import DType, Fold, Memref, Store, Swap, Value
-from dynamo_lite.schedule.steps import Alloc, Map, Put, Reduce, Reg
+from dynamo_lite.schedule.steps import Alloc, Map, Operand, Put, Reduce, Reg
 
 Either: TypeAlias = Callable[[Value | Memref, Value | Memref], Value | Memref]  # what a choice hands out
 Handed: TypeAlias = NumpyScalar | Number | Array  # what loops carry and choices yield
@@ -89,11 +89,18 @@ class ArrayBuilder(VectorBuilder):
     # Lists
 
     def append(self, step: Put, frame: Frame) -> None:
-        """Append a NumPy scalar, an array or a number."""
+        """Append a NumPy scalar, an array or a number, or a tuple or list of such."""
         target = frame.registers.get(step.list)
-        if not isinstance(target, List) or step.packed is not None or step.key is not None:
+        if not isinstance(target, List) or step.packed not in (None, tuple, list) or step.key is not None:
             raise NotCompiled("a list of its own")
-        (appended,) = step.values
+        for place, value in enumerate(step.values):
+            self.append_value(target, value, step.tags[place : place + 1], step.table, frame)
+        if step.packed is not None:
+            words = [self.constant(INT64, len(step.values)), self.constant(INT64, int(step.packed is tuple))]
+            self.helper("pack", (target.value, *words), failure=abi.RETURNED_FAILED)
+
+    def append_value(self, target: List, appended: Operand, tags: Sequence[Operand], table: int, frame: Frame) -> None:
+        """Append one; tags: its tag, if it has one, for the table in that register."""
         register = self.register(appended.index, frame) if isinstance(appended, Reg) else None
         if isinstance(register, Array) and isinstance(appended, Reg):
             if register.dtype.kind not in "biufc" or register.held is None or register.ordered is None:
@@ -107,23 +114,25 @@ class ArrayBuilder(VectorBuilder):
             self.append_object("append_array", target, appended.index, frame, words)
         elif isinstance(appended, Reg):
             self.append_object("append_scalar", target, appended.index, frame, [self.scalar(appended, frame).value])
-        elif is_symbolic(appended) or step.tags or type(appended) is bool:
+        elif is_symbolic(appended) or tags or type(appended) is bool:
             number = self.number(appended, frame)
             if number.kind == "float":  # C and Python need not keep the same NaN
                 self.decline_if(self.is_nan(number.value), abi.RETURNED_NUMBER)
-            self.append_number(step, target, number, frame)
+            self.append_number(tags, table, target, number, frame)
         else:
             raise NotCompiled("a constant")
 
-    def append_number(self, step: Put, target: List, number: Number, frame: Frame) -> None:
+    def append_number(
+        self, tags: Sequence[Operand], table_at: int, target: List, number: Number, frame: Frame
+    ) -> None:
         """Append a Python number: a new object, or the one with its tag."""
         words: list[Value] = [target.value, self.constant(INT64, PYTHON_TYPES[number.kind])]
         name = "append"
-        if step.tags and step.tags[0] != 0:
-            table, name = frame.registers.get(step.table), "append_tagged"
+        if tags and tags[0] != 0:
+            table, name = frame.registers.get(table_at), "append_tagged"
             if not isinstance(table, List):
                 raise NotCompiled("a table of its own")
-            words += [table.value, self.number(step.tags[0], frame).value]
+            words += [table.value, self.number(tags[0], frame).value]
         self.helper(name, (*words, number.value), failure=abi.RETURNED_FAILED)
 
     def append_object(

@@ -327,6 +327,11 @@ def _append_tagged(target: list[Any], kind: Any, objects: _C.Objects, tag: Any, 
     target.append(objects.at(int(tag), value.item()))
 
 
+def _pack(target: list[Any], n: Any, is_tuple: Any) -> None:
+    packed = target[len(target) - int(n) :]
+    target[len(target) - int(n) :] = [tuple(packed) if is_tuple else packed]
+
+
 def _append_made(evaluation: _Evaluation, target: list[Any], origin: int, make: Callable[[], Any]) -> int:
     """Append the object of that origin, or a new one; its origin."""
     if origin == 0:
@@ -419,6 +424,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "draw_integers": _draw_integers,
     "append": _append,
     "append_tagged": _append_tagged,
+    "pack": _pack,
 }
 APPENDS: dict[str, Callable[..., Any]] = {"append_scalar": _append_scalar, "append_array": _append_array}
 
