@@ -105,6 +105,12 @@ class _Loop(Emitter):
                 self.call_element(node)
             case Decline(condition, status):
                 self.return_if(self.name(condition), status)
+            case Within(index, extent, _, Value() as result):
+                at, size = self.name(index), self.name(extent)
+                behind = f"(i64)((u64){at} + (u64){size})"
+                found = lines.do("i64", f"SELDOM((u64){at} >= (u64){size}) ? {behind} : {at}")
+                self.return_if(f"(u64){found} >= (u64){size}", abi.RETURNED_INDEX)
+                self.set(result, found)
             case Within(index, extent, tested):
                 if not tested:
                     self.return_if(f"(u64){self.name(index)} >= (u64){self.name(extent)}", abi.RETURNED_INDEX)

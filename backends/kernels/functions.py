@@ -20,12 +20,14 @@ from dynamo_lite.config import current
 from dynamo_lite.program.build import build, build_fold
 from dynamo_lite.program.build_loop import build_loop, machine_form
 from dynamo_lite.program.element_ops import class_of
+from dynamo_lite.program.flatten import flatten
 from dynamo_lite.program.hoist import hoist
 from dynamo_lite.program.ir import Element, Function, Keep, Routine, Store, walk
 from dynamo_lite.program.keep import keep
 from dynamo_lite.program.pairs import pairs
 from dynamo_lite.program.place import place
 from dynamo_lite.program.promote import promote
+from dynamo_lite.program.ranges import ranges
 from dynamo_lite.program.share import share
 from dynamo_lite.program.split import split
 from dynamo_lite.program.vectorise import Lanes, vectorise
@@ -61,7 +63,7 @@ def machine(loop: Loop) -> Machine | None:
 
 def routine_of(loop: Machine, classes: str) -> Routine:
     """The routine of a loop, ready to be written."""
-    return _through(build_loop(loop, classes, loop_is_elementwise), (share, promote))
+    return _through(build_loop(loop, classes, loop_is_elementwise), (ranges, share, flatten, promote))
 
 
 Either = TypeVar("Either", Function, Routine)

@@ -15,12 +15,13 @@ import numpy as np
 from dynamo_lite.backends.numba.emit import call_address, emit
 from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.llvm_text import scalar_type
-from dynamo_lite.backends.numba.strict_lines import StrictLines
+from dynamo_lite.backends.numba.strict_lines import PREDICATES, StrictLines
 from dynamo_lite.backends.numba.sums import LEAF, small_sum
+from dynamo_lite.backends.numba.waiting_values import WaitingValues
 
 from dynamo_lite import _C
 from dynamo_lite._C import abi, kernel_block, machine_block
-from dynamo_lite.program.element_ops import BOOL
+from dynamo_lite.program.element_ops import BOOL, nans_differ
 from dynamo_lite.program.ir import (
     Alloc,
     Decline,
@@ -44,10 +45,12 @@ from dynamo_lite.program.ir import (
     Value,
     View,
     Within,
+    walk,
 )
-from dynamo_lite.program.values import Values, emit_element, literal
+from dynamo_lite.program.values import emit_element, literal
 
 NAME = "machine.loop"
+MOST_ASKED = 24  # pairs of NaNs, in place: to compile another function takes as long as some twenty of them
 Loops = tuple[tuple[np.ufunc, tuple[DType, ...]], ...]  # NumPy's, each of a function for some dtypes
 # What the function returns, by the lower-case names of csrc/abi.def.
 RETURNED = {
@@ -74,7 +77,7 @@ class LoopEmitter:
         self.routine = routine
         self.lines = StrictLines()
         self.entry: list[str] = []
-        self.values = Values(self.lines, {})
+        self.values = WaitingValues(self.lines, self.compare)
         self.pointers: dict[Memref, str] = {}
         numbers = sum(origin is None for _, origin in routine.results)
         block = machine_block(routine.ndims, len(routine.results) - numbers, numbers)
@@ -85,6 +88,9 @@ class LoopEmitter:
         self.rooms: set[int] = set()
         self.kernels: dict[str, list[str]] = {}
         self.sums: dict[str, list[str]] = {}
+        self.asks: dict[str, list[str]] = {}
+        asked = sum(isinstance(node, Element) and node.op == "nans_differ" for node in walk(routine.body))
+        self.asks_by_calls = asked > MOST_ASKED
         self.scratch_bytes = 0
         self.budget = ""
 
@@ -234,6 +240,8 @@ class LoopEmitter:
                 self.pointers[result] = self.address(source, index)
             case Decline(condition, status):
                 self.decline_if(self.name(condition), status)
+            case Within(index, extent, _, Value() as result):
+                self.values.memory[result] = self.from_either_end(index, extent)
             case Within(index, extent, tested):
                 inside = [value.number for value in (index, extent)]
                 if not tested and (None in inside or not 0 <= inside[0] < inside[1]):
@@ -269,11 +277,53 @@ class LoopEmitter:
             for value, name in zip(node.results, names, strict=True):
                 self.loaded(value, name)
             return
+        if node.op in PREDICATES and node.operands[0].dtype.char in "fd":
+            self.values.waiting[node.results[0]] = node  # until it is known where it is needed
+            return
         for value in node.operands:
             self.known(value)
+        if node.op == "nans_differ" and self.asks_by_calls and node.operands[0].dtype.char in "fd":
+            self.values.set(node.results[0], self.ask_nans(*node.operands))
+            return
+        if node.op == "where" and node.results[0].dtype.kind == "f":
+            name = self.blend(*node.operands)
+            if name:
+                self.values.set(node.results[0], name)
+                return
         emit_element(self.lines, node, self.values)
         # An integer need not be hidden: divisions are strict.
         self.values.loaded |= {value for value in node.results if value.dtype.kind in "iu"}
+
+    def ask_nans(self, a: Value, b: Value) -> str:
+        """Whether two floats are unlike NaNs: a call, since that is seldom asked, which keeps all registers."""
+        kind, (one, other) = scalar_type(a.dtype), self.names((a, b))
+        if kind not in self.asks:
+            lines = StrictLines()
+            lines.put(f"define internal preserve_allcc i1 @nans.{kind}({kind} %a, {kind} %b) cold noinline #0 {{")
+            lines.put(f"  ret i1 {nans_differ(lines, a.dtype, ['%a', '%b'])}")
+            self.asks[kind] = [*lines.text, "}"]
+            self.lines.declarations |= lines.declarations
+        return self.lines.do(f"call preserve_allcc i1 @nans.{kind}({kind} {one}, {kind} {other}) #0")
+
+    def compare(self, node: Element) -> None:
+        """A comparison of floats, where its result is needed. NB: there alone it is one instruction and a jump."""
+        for value in node.operands:
+            self.known(value)
+        emit_element(self.lines, node, self.values)
+
+    def compare_all(self) -> None:
+        """Those that wait, before a loop."""
+        for value in self.values.waiting:
+            self.values.operand(value)
+        self.values.waiting = {}
+
+    def blend(self, condition: Value, yes: Value, no: Value) -> str:
+        """A choice of floats by a comparison that waits; "" where there is no such thing."""
+        waits = None if condition in self.values.masks else self.values.waiting.get(condition)
+        if waits is None:
+            return ""
+        compared = PREDICATES[waits.op], waits.operands[0].dtype, self.names(waits.operands)
+        return self.lines.blend(compared, yes.dtype, *self.names((yes, no)))
 
     def address(self, source: Memref, index: Sequence[Value]) -> str:
         """Where a part of a memref begins."""
@@ -283,6 +333,17 @@ class LoopEmitter:
                 offset = lines.do(f"mul i64 {self.name(value)}, {self.name(stride)}")
                 pointer = lines.do(f"getelementptr i8, ptr {pointer}, i64 {offset}")
         return pointer
+
+    def from_either_end(self, index: Value, extent: Value) -> str:
+        """An index from the begin; seldom is it counted from the end."""
+        lines, at, size = self.lines, self.name(index), self.name(extent)
+
+        def ask() -> str:
+            found = lines.do(f"add i64 {at}, {size}")
+            self.decline_if(lines.do(f"icmp uge i64 {found}, {size}"), abi.RETURNED_INDEX)
+            return found
+
+        return lines.aside(lines.do(f"icmp uge i64 {at}, {size}"), ask, "i64", at)
 
     def cell(self) -> str:
         cell = self.lines.name("%cell")
@@ -294,14 +355,18 @@ class LoopEmitter:
     def body(self, nodes: Sequence[Node], handed_on: Sequence[Value | Memref]) -> list[str]:
         """The nodes of a body, and what it hands on. NB: what was computed there is not known after it."""
         values = self.values
-        before = (dict(values.memory), dict(values.masks))
+        before = (dict(values.memory), dict(values.masks), dict(values.waiting))
         self.steps(nodes)
         names = [self.handle(one) for one in handed_on]
-        values.memory, values.masks = before
+        values.memory, values.masks, values.waiting = before
         return names
 
     def choice(self, node: If) -> None:
-        lines, condition = self.lines, self.name(node.condition)
+        lines = self.lines
+        if not node.then and not node.orelse:
+            self.selection(node)
+            return
+        condition = self.name(node.condition)
         stem, sides = lines.name("if"), (("then", node.then), ("else", node.orelse))
         handed_on = ([one.then for one in node.results], [one.orelse for one in node.results])
         labels = [f"{stem}.{name}" if nodes else f"{stem}.end" for name, nodes in sides]
@@ -310,11 +375,6 @@ class LoopEmitter:
             [] if nodes else [self.handle(one) for one in some]
             for (_, nodes), some in zip(sides, handed_on, strict=True)
         ]
-        if not node.then and not node.orelse:
-            for one, yes, no in zip(node.results, *names, strict=True):
-                kind = _type(one.result)
-                self.set(one.result, lines.do(f"select i1 {condition}, {kind} {yes}, {kind} {no}"))
-            return
         seldom = ", !prof !0" if node.rare else ""
         lines.put(f"  br i1 {condition}, label %{labels[0]}, label %{labels[1]}{seldom}")
         edges = [before, before]
@@ -343,8 +403,23 @@ class LoopEmitter:
         for one, name in zip(node.results, found, strict=True):
             self.set(one.result, name)
 
+    def selection(self, node: If) -> None:
+        """A choice without nodes."""
+        found: list[str] = []
+        for one in node.results:
+            sides = (one.then, one.orelse)
+            floats = all(isinstance(side, Value) and side.dtype.kind == "f" for side in sides)
+            name = self.blend(node.condition, *sides) if floats else ""  # type: ignore[arg-type]
+            if not name:
+                condition, kind, (yes, no) = self.name(node.condition), _type(one.result), map(self.handle, sides)
+                name = self.lines.do(f"select i1 {condition}, {kind} {yes}, {kind} {no}")
+            found.append(name)
+        for one, name in zip(node.results, found, strict=True):
+            self.set(one.result, name)
+
     def sweep(self, node: For) -> None:
         """The body for each index."""
+        self.compare_all()
         lines, stem, before = self.lines, self.lines.name("rows"), self.lines.block
         extent, budget = self.name(node.extent), self.budget
         lines.put(f"  br label %{stem}.head")
@@ -362,78 +437,132 @@ class LoopEmitter:
         lines.label(f"{stem}.end")
 
     def range(self, node: Range) -> None:
-        """The iterations of a loop that has at least one."""
+        """The iterations of a loop that has at least one. Where no inner loop looks, too, they go in stretches: as many
+        as are left until the next look, so that one comparison ends an iteration."""
+        self.compare_all()
         lines, stem, before = self.lines, self.lines.name("loop"), self.lines.block
         start, by, end = self.names((node.start, node.by, node.end))
         firsts = [self.handle(one.first) for one in node.carried]
-        index, budget, spent = f"%{stem}.index", f"%{stem}.budget", self.budget
+        polled = any(isinstance(one, Range) for one in walk(node.body))
+        pace = 0 if polled or node.by.number is None else int(node.by.number)
+        by_stretches, index, spent, limit = pace in _PACES, f"%{stem}.index", self.budget, end
+        self.budget = f"%{stem}.budget"
+        hole = 0
+        if by_stretches:
+            lines.put(f"  br label %{stem}.stretch")
+            lines.label(f"{stem}.stretch")
+            hole = self.leave_lines(2 + len(firsts))
+            limit = self.stretch(f"{index}.first", end, pace)
         lines.put(f"  br label %{stem}.head")
         lines.label(f"{stem}.head")
-        lines.put(f"  {index} = phi i64 [ {start}, %{before} ], [ {index}.next, %{stem}.next ]")
-        lines.put(f"  {budget} = phi i64 [ {spent}, %{before} ], [ {budget}.next, %{stem}.next ]")
-        hole = len(lines.text)  # where the phis of what is carried will stand
-        lines.text += [""] * len(firsts)
+        inner_hole = self.leave_lines(2 + len(firsts))
         self.values.memory[node.index] = index
         carried = [f"%{stem}.c{number}" for number in range(len(firsts))]
         for one, name in zip(node.carried, carried, strict=True):
             self.set(one.value, name)
-        self.budget = budget
         handed_on = [*(one.next for one in node.carried), *(one for one, _ in node.last)]
         if node.goes_on is not None:
             handed_on.append(node.goes_on)
         names = self.body(node.body, handed_on)
-        done, stops = lines.do(f"icmp eq i64 {index}, {end}"), ""
+        following, left, count = lines.do(f"add i64 {index}, {by}"), self.budget, ""
         if node.goes_on is not None:
-            stops = lines.do(f"xor i1 {names.pop()}, true")
-            done = lines.do(f"or i1 {done}, {stops}")
-        lines.put(f"  br i1 {done}, label %{stem}.done, label %{stem}.on")
-        lines.label(f"{stem}.on")
-        left = self.budget
-        again = self.poll(node, stem, index, left != budget, names)
-        lines.put(f"  {index}.next = add i64 {index}, {by}")
-        lines.put(f"  br label %{stem}.head")
-        names = [*again, *names[len(firsts) :]]
-        for place, (one, name, first) in enumerate(zip(node.carried, carried, firsts, strict=True)):
-            kind, end_block = _type(one.value), f"%{stem}.next"
-            lines.text[hole + place] = f"  {name} = phi {kind} [ {first}, %{before} ], [ {names[place]}, {end_block} ]"
-        lines.label(f"{stem}.done")
-        if node.outermost and stops:
-            self.store_word("i64", lines.do(f"zext i1 {stops} to i64"), abi.WORD_ENDED)
-        self.budget = left
+            lines.put(f"  br i1 {names.pop()}, label %{stem}.counts, label %{stem}.stopped")
+            lines.label(f"{stem}.counts")
+        at_limit = lines.do(f"icmp eq i64 {index}, {limit}")
+        if by_stretches:
+            lines.put(f"  br i1 {at_limit}, label %{stem}.limit, label %{stem}.head")
+            latch = lines.block
+            lines.label(f"{stem}.limit")
+            at_end = lines.do(f"icmp eq i64 {index}, {end}")
+            lines.put(f"  br i1 {at_end}, label %{stem}.ended, label %{stem}.look")
+        else:
+            lines.put(f"  br i1 {at_limit}, label %{stem}.ended, label %{stem}.on")
+            lines.label(f"{stem}.on")
+            if node.outermost and polled:
+                self.leave_if_asked(stem, index)
+            count = lines.do(f"sub i64 {left}, 1")
+            is_spent = lines.do(f"icmp eq i64 {count}, 0")
+            latch = lines.block
+            lines.put(f"  br i1 {is_spent}, label %{stem}.look, label %{stem}.head, !prof !0")
+        again = self.look_around(node, stem, index, names, "stretch" if by_stretches else "head")
+        kinds = ["i64", "i64", *(_type(one.value) for one in node.carried)]
+        begins = [start, spent, *firsts]
+        resumed = [following, f"%{stem}.more", *again]
+        if by_stretches:
+            entries = [f"{index}.first", f"%{stem}.budget", *(f"{name}.first" for name in carried)]
+            lines.text[hole : hole + len(kinds)] = _phis(
+                entries, kinds, {before: begins, f"{stem}.looked": resumed}
+            )
+            sources = {f"{stem}.stretch": [entries[0], *entries[2:]], latch: [following, *names]}
+            lines.text[inner_hole : inner_hole + len(kinds)] = [
+                *_phis([index, *carried], kinds[1:], sources), ""
+            ]
+        else:
+            sources = {before: begins, latch: [following, count, *names], f"{stem}.looked": resumed}
+            entries = [index, f"%{stem}.budget", *carried]
+            lines.text[inner_hole : inner_hole + len(kinds)] = _phis(entries, kinds, sources)
+        self.finish_range(node, stem)
+        self.budget = self.unspent(stem, index, pace) if by_stretches else left
         for (_, after), name in zip(node.last, names[len(firsts) :], strict=True):
             self.set(after, name)
 
-    def poll(self, node: Range, stem: str, index: str, polled: bool, names: list[str]) -> list[str]:
-        """Look now and then for signals and threads that wait; what goes into the next iteration of what is carried.
-        polled: so does an inner loop. names: what is carried, and more."""
+    def leave_lines(self, count: int) -> int:
+        """Where so many lines will be written later."""
+        self.lines.text += [""] * count
+        return len(self.lines.text) - count
+
+    def stretch(self, first: str, end: str, pace: int) -> str:
+        """The last index of as many iterations as the budget has, or of those that there are."""
         lines = self.lines
-        if node.outermost and polled:
-            self.leave_if_asked(stem, index)
-        left = lines.do(f"sub i64 {self.budget}, 1")
-        spent = lines.do(f"icmp eq i64 {left}, 0")
-        before = lines.block
-        lines.put(f"  br i1 {spent}, label %{stem}.look, label %{stem}.next, !prof !0")
+        count = lines.do(f"sub i64 {self.budget}, 1")
+        most = lines.do(f"mul i64 {count}, {abs(pace)}")
+        reach = lines.do(f"sub i64 {end}, {first}" if pace > 0 else f"sub i64 {first}, {end}")
+        far = lines.do(f"{'add' if pace > 0 else 'sub'} i64 {first}, {most}")
+        return lines.do(f"select i1 {lines.do(f'icmp ule i64 {reach}, {most}')}, i64 {end}, i64 {far}")
+
+    def unspent(self, stem: str, index: str, pace: int) -> str:
+        """What is left of the budget of a stretch that has ended at `index`."""
+        lines, sides = self.lines, (index, f"{index}.first")
+        way = lines.do("sub i64 {}, {}".format(*(sides if pace > 0 else sides[::-1])))
+        count = way if abs(pace) == 1 else lines.do(f"udiv i64 {way}, {abs(pace)}")
+        return lines.do(f"sub i64 %{stem}.budget, {count}")
+
+    def finish_range(self, node: Range, stem: str) -> None:
+        """Where the ways out of a loop meet."""
+        lines = self.lines
+        if node.goes_on is not None:
+            lines.label(f"{stem}.stopped")
+            if node.outermost:
+                self.store_word("i64", "1", abi.WORD_ENDED)
+            lines.put(f"  br label %{stem}.done")
+        lines.label(f"{stem}.ended")
+        lines.put(f"  br label %{stem}.done")
+        lines.label(f"{stem}.done")
+
+    def look_around(self, node: Range, stem: str, index: str, names: list[str], back: str) -> list[str]:
+        """Look for signals and threads that wait, and go back; what goes into the next iteration of what is carried.
+        names: what is carried, and more."""
+        lines = self.lines
+        straight, lines.text = lines.text, []
         lines.label(f"{stem}.look")
-        more = lines.do(f"call i64 {self.look}(ptr %block) #0")
+        lines.put(f"  %{stem}.more = call i64 {self.look}(ptr %block) #0")
         lines.failures.add("looked")
-        refused = lines.do(f"icmp eq i64 {more}, 0")
-        lines.put(f"  br i1 {refused}, label %decline.looked, label %{stem}.looked, !prof !0")
-        lines.label(f"{stem}.looked")
+        refused = lines.do(f"icmp eq i64 %{stem}.more, 0")
+        lines.put(f"  br i1 {refused}, label %decline.looked, label %{stem}.asked, !prof !0")
+        lines.label(f"{stem}.asked")
         if node.outermost:
             self.leave_if_asked(stem, index)
-        looked = lines.block
-        changed: dict[int, str] = {}
+        lines.put(f"  br label %{stem}.looked")
+        lines.label(f"{stem}.looked")
+        again = names[: len(node.carried)]
         for place, one in enumerate(node.carried):
             if one.again is not None:
                 at = f"ptr {self.pointers[one.again]}, align {one.again.dtype.alignment}"
-                changed[place] = lines.do(f"load {scalar_type(one.again.dtype)}, {at}")
-        lines.put(f"  br label %{stem}.next")
-        lines.label(f"{stem}.next")
-        lines.put(f"  %{stem}.budget.next = phi i64 [ {left}, %{before} ], [ {more}, %{looked} ]")
-        for place, name in changed.items():
-            kind = _type(node.carried[place].value)
-            changed[place] = lines.do(f"phi {kind} [ {names[place]}, %{before} ], [ {name}, %{looked} ]")
-        return [changed.get(place, names[place]) for place in range(len(node.carried))]
+                again[place] = lines.do(f"load {scalar_type(one.again.dtype)}, {at}")
+        lines.put(f"  br label %{stem}.{back}")
+        lines.apart += lines.text
+        lines.text = straight
+        return again
 
     def leave_if_asked(self, stem: str, index: str) -> None:
         """End after this iteration of the outermost loop, if somebody waits for that: `index` is then the last one."""
@@ -443,7 +572,7 @@ class LoopEmitter:
         lines.put(f"  br i1 {asked}, label %{leave}, label %{leave}.on, !prof !0")
         lines.label(leave)
         self.store_word("i64", index, abi.WORD_LAST)
-        lines.put(f"  br label %{stem}.done")
+        lines.put(f"  br label %{stem}.ended")
         lines.label(f"{leave}.on")
 
     # Calls
@@ -634,7 +763,7 @@ class LoopEmitter:
 
     def other_functions(self) -> list[str]:
         """The functions that are called in this module; what kernels declare is declared once."""
-        result = [line for text in self.sums.values() for line in text]
+        result = [line for text in (*self.sums.values(), *self.asks.values()) for line in text]
         for name, text in self.kernels.items():
             for line in text:
                 if line.startswith("declare "):
@@ -646,6 +775,7 @@ class LoopEmitter:
         return result
 
 
+_PACES = frozenset((*range(-64, 0), *range(1, 65)))  # times a budget they are small
 _RANGE_WORDS = (abi.WORD_START, abi.WORD_BY, abi.WORD_LAST)
 
 
@@ -654,3 +784,11 @@ def _type(one: Value | Memref) -> str:
     if isinstance(one, Memref):
         return "ptr"
     return "i1" if one.dtype == BOOL else scalar_type(one.dtype)
+
+
+def _phis(names: Sequence[str], kinds: Sequence[str], sources: dict[str, list[str]]) -> list[str]:
+    """What values are in a block, by the blocks that come before."""
+    return [
+        f"  {name} = phi {kind} " + ", ".join(f"[ {values[place]}, %{block} ]" for block, values in sources.items())
+        for place, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    ]

@@ -381,7 +381,8 @@ class _Builder(DrawBuilder):
             frame.registers[place] = objects[place]
             self.outermost |= {value} if outermost else set()
         index = Value(self.name("i"), INDEX)
-        frame.numbers[0] = Number("int", index, *_index_range(start, stop, by))
+        bounds = _index_range(start, stop, by)
+        frame.numbers[0] = Number("int", index, *bounds)
 
         entered = {place: origin_of(register) for place, register in frame.registers.items()}
 
@@ -414,8 +415,9 @@ class _Builder(DrawBuilder):
             for one in following
             if isinstance(one, Memref) or one.number is None
         }
+        lasts = tuple(handed_out.items())
         self.nodes.append(
-            Range(index, start.value, by.value, last, nodes, phis, tuple(handed_out.items()), goes_on, outermost)
+            Range(index, start.value, by.value, last, nodes, phis, lasts, goes_on, outermost, bounds)
         )
         return [self.after(final, handed_out) for final in finals]
 

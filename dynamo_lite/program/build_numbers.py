@@ -282,6 +282,8 @@ class NumberBuilder:
         if name == "sqrt":
             self.decline_unless(self.op("greater_equal", a, zero), abi.RETURNED_NUMBER)
             return Number("float", self.op("sqrt", a))
+        if name == "fabs":
+            return Number("float", self.op("absolute", a))
         if name in FUNCTIONS:
             which = self.constant(np.dtype(np.int32), abi.SCALAR_OPS.index(name))
             return Number("float", self.computed("python_function", (which, a, b), FLOAT64, abi.RETURNED_NUMBER))
@@ -306,7 +308,7 @@ class NumberBuilder:
     def truncate(self, a: Value) -> Number:
         """int(a); declines for a NaN, and where it does not fit 64 bits."""
         low, high = (self.constant(FLOAT64, end) for end in (-(2.0**63), 2.0**63))
-        fits = self.op("logical_and", self.op("greater", a, low), self.op("less", a, high))
+        fits = self.op("logical_and", self.op("greater_equal", a, low), self.op("less", a, high))
         self.decline_unless(fits, abi.RETURNED_NUMBER)
         return Number("int", self.cast(a, INT64))
 

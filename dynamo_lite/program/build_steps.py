@@ -270,8 +270,13 @@ class StepBuilder(ComplexBuilder):
         number = self.number(index, frame)
         key = (number.value, size.value)
         if key not in frame.places:
-            at = self.from_begin(number, size)
-            self.nodes.append(Within(at, size.value))
+            at, other = number.value, None
+            if number.most < 0:
+                at = self.from_begin(number, size)
+            elif number.least < 0:
+                other = self.new(INT64)
+            self.nodes.append(Within(at, size.value, False, other))
+            at = at if other is None else other
             frame.places[key] = at
         return frame.places[key]
 

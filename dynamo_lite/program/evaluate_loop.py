@@ -23,6 +23,7 @@ from dynamo_lite.ops.draws import BELOW
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
 from dynamo_lite.program.ir import (
+    INDEX,
     Alloc,
     Decline,
     DType,
@@ -161,8 +162,12 @@ class _Evaluation:
             case View(result, source, index):
                 steps = zip(index, source.strides, strict=False)
                 self.addresses[result] = self.addresses[source] + sum(int(value(i)) * int(value(by)) for i, by in steps)
-            case Within(index, extent, tested):
-                holds = 0 <= value(index) < value(extent)
+            case Within(index, extent, tested, result):
+                at = int(value(index))
+                at += int(value(extent)) if result is not None and at < 0 else 0
+                holds = 0 <= at < value(extent)
+                if result is not None:
+                    self.values[result] = INDEX.type(at)
                 assert holds or not tested, "a tested index is out of range"
                 self.decline(not holds, abi.RETURNED_INDEX)
             case Decline(condition, status):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -211,11 +212,13 @@ class Decline:
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
     """From here on 0 <= index < extent, or the function has declined. tested: it is known to hold, of each index of a
-    loop, since both ends were tested before it."""
+    loop, since both ends were tested before it. result: where the index may be counted from the end, seldom, what it is
+    from the begin; that is what holds of it."""
 
     index: Value
     extent: Value
     tested: bool = False
+    result: Value | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,7 +258,8 @@ class Range:
 
     last: pairs of a value (or memref) of the body and what it is called after the loop. goes_on: where it is false
     after an iteration, the loop ends. Between iterations it polls: it looks now and then for signals and threads that
-    wait. outermost: the caller may then ask it to end there; start, by and last are the function's.
+    wait. outermost: the caller may then ask it to end there; start, by and last are the function's. bounds: of the
+    index, as far as the builder knows.
     """
 
     index: Value
@@ -267,6 +271,7 @@ class Range:
     last: tuple[tuple[Value | Memref, Value | Memref], ...] = ()
     goes_on: Value | None = None
     outermost: bool = False
+    bounds: tuple[int, int] = (-(1 << 63), (1 << 63) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -396,18 +401,28 @@ def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 def renamed(node: Node, name: Callable[[Any], Any]) -> Node:
     """A node of a Routine with other values and memrefs in place of those that it uses, its bodies aside."""
+    if isinstance(node, Element):  # most are, and this is done in every pass
+        operands = tuple(map(name, node.operands))
+        same = operands == node.operands
+        return node if same else Element(node.op, operands, node.results, node.ufunc, node.forward)
     changes: dict[str, Any] = {}
-    for of in fields(node):
-        given = getattr(node, of.name)
-        if of.name in ("then", "orelse", "body", "result", "results", "carried", "last"):
-            continue
+    kind: Any = type(node)
+    for field in _used_fields(kind):
+        given = getattr(node, field)
         if isinstance(given, Value | Memref):
-            changes[of.name] = name(given)
+            changes[field] = name(given)
         elif isinstance(given, tuple) and given and isinstance(given[0], Value | Memref):
-            changes[of.name] = tuple(map(name, given))
+            changes[field] = tuple(map(name, given))
     if isinstance(node, Range):
         changes["carried"] = tuple(replace(one, first=name(one.first)) for one in node.carried)
     return replace(node, **changes) if any(getattr(node, key) != value for key, value in changes.items()) else node
+
+
+@cache
+def _used_fields(kind: Any) -> tuple[str, ...]:
+    """The fields of a node that hold what it uses, among others."""
+    made = ("then", "orelse", "body", "result", "results", "carried", "last")
+    return tuple(of.name for of in fields(kind) if of.name not in made)
 
 
 def defined(node: Node) -> tuple[Value, ...]:
@@ -418,6 +433,8 @@ def defined(node: Node) -> tuple[Value, ...]:
         return node.results
     if isinstance(node, Fold):
         return (node.result,)
+    if isinstance(node, Within):
+        return () if node.result is None else (node.result,)
     if isinstance(node, If):
         return _values(one.result for one in node.results)
     return _values(after for _, after in node.last) if isinstance(node, For | Range) else ()

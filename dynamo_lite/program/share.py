@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.program.element_ops import may_raise
+from dynamo_lite.program.element_ops import BOOL, may_raise
 from dynamo_lite.program.ir import (
     INDEX,
     Alloc,
@@ -24,19 +24,25 @@ from dynamo_lite.program.ir import (
     Element,
     For,
     If,
+    Load,
     Memref,
     Node,
+    Note,
     Range,
     Room,
     Routine,
+    Store,
     Value,
     View,
     Within,
     defined,
     renamed,
 )
+from dynamo_lite.program.ranges import FALSE, TRUE
 
 Named: TypeAlias = Value | Memref
+TOGETHER = ("add", "subtract")
+LOGICAL = ("logical_not", "logical_and", "logical_or")
 TRAPS = ("floor_divide", "remainder")  # of integers: the divisor is tested before
 
 
@@ -73,13 +79,16 @@ def share(routine: Routine) -> Routine:
 
 class _Sharing:
     """levels: the bodies around, the outermost first. level_of: where each value is defined; those of the function are
-    at 0. names: what stands for a value that is known already. counted: the indices that loops count."""
+    at 0. names: what stands for a value that is known already. counted: the indices that loops count. elements: what
+    was loaded or stored here since something wrote to memory. made: by which operation a condition is."""
 
     def __init__(self) -> None:
         self.levels: list[_Level] = []
         self.level_of: dict[Named, int] = {}
         self.names: dict[Named, Named] = {}
         self.counted: dict[Named, _Counted] = {}
+        self.elements: dict[Memref, Value] = {}
+        self.made: dict[Value, Element] = {}
 
     def now(self, one: Named) -> Named:
         return self.names.get(one, one)
@@ -91,8 +100,11 @@ class _Sharing:
 
     def body(self, nodes: tuple[Node, ...], level: _Level) -> tuple[Node, ...]:
         self.levels.append(level)
+        following = iter((*nodes[1:], None))
         for node in nodes:
-            self.node(renamed(node, self.now) if self.names else node)
+            node, after = renamed(node, self.now) if self.names else node, next(following)
+            if not (isinstance(after, Decline) and isinstance(node, Element) and self.fits(node, after)):
+                self.node(node)
         self.levels.pop()
         return tuple(level.nodes)
 
@@ -102,6 +114,10 @@ class _Sharing:
     def node(self, node: Node) -> None:
         here = len(self.levels) - 1
         if isinstance(node, Element) and node.ufunc is None:
+            known = self.truth(node)
+            if known is not None:
+                self.names[node.results[0]] = known
+                return
             self.once(node, (node.op, *node.operands, *(value.dtype for value in node.results)), node.results)
             self.count(node)
         elif isinstance(node, View):
@@ -112,12 +128,25 @@ class _Sharing:
                 self.names[result] = node.result
             self.once(node, ("view", node.source, extents, strides, node.index), (node.result,), result)
         elif isinstance(node, Decline):
-            self.once(node, ("decline", node.condition), ())
+            if self.fact(node.condition) is not FALSE:
+                self.once(node, ("decline", node.condition), ())
+                self.learn(node.condition, False, self.levels[-1])
         elif isinstance(node, Within):
             self.within(node)
+        elif isinstance(node, Load) and not node.memref.axes and node.memref in self.elements:
+            self.names[node.result] = self.elements[node.memref]
+        elif isinstance(node, If) and self.was_asked(node):
+            return
         elif isinstance(node, If):
-            then = self.body(node.then, _Level(rare=node.rare))
-            orelse = self.body(node.orelse, _Level())
+            before = dict(self.elements)
+            sides = _Level(rare=node.rare), _Level()
+            for level, holds in zip(sides, (True, False), strict=True):
+                self.learn(node.condition, holds, level)
+            then = self.body(node.then, sides[0])
+            after, self.elements = self.elements, dict(before)
+            orelse = self.body(node.orelse, sides[1])
+            both = (after.items() & self.elements.items()) if node.orelse else after.items()
+            self.elements = dict(before.items() & both)
             results = tuple(replace(one, then=self.now(one.then), orelse=self.now(one.orelse)) for one in node.results)
             made = tuple(one.result for one in results)
             self.put(replace(node, then=then, orelse=orelse, results=results), made, here)
@@ -125,17 +154,24 @@ class _Sharing:
             self.define((node.index, *(one.value for one in node.carried)), here + 1)
             if node.goes_on is None:
                 self.counted[node.index] = _Counted(node, here + 1)
+            self.elements = {}
             body = self.body(node.body, _Level(again=True, surely=True))
             carried = tuple(replace(one, next=self.now(one.next)) for one in node.carried)
             last = tuple((self.now(inside), after) for inside, after in node.last)
             goes_on = None if node.goes_on is None else self.value(node.goes_on)
             made = tuple(after for _, after in last)
+            self.elements = {}
             self.put(replace(node, body=body, carried=carried, last=last, goes_on=goes_on), made, here)
         elif isinstance(node, For):
             self.define((node.index,), here + 1)
+            self.elements = {}
             self.put(replace(node, body=self.body(node.body, _Level(again=True))), (), here)
+            self.elements = {}
         else:
             made = (node.memref,) if isinstance(node, Alloc | Room) else ()
+            self.elements = self.elements if isinstance(node, Load | Note) else {}
+            if isinstance(node, Load | Store) and not node.memref.axes:
+                self.elements[node.memref] = node.result if isinstance(node, Load) else node.value
             self.put(node, (*defined(node), *made), here)
 
     def put(self, node: Node, made: tuple[Named, ...], level: int) -> None:
@@ -156,20 +192,98 @@ class _Sharing:
         self.levels[place].known[key] = made
         self.put(node, made, place)
 
+    def was_asked(self, node: If) -> bool:
+        """Whether the same was asked before: a choice that does nothing but decline."""
+        if node.results or node.orelse or not all(isinstance(one, Element | Decline) for one in node.then):
+            return False
+        names: dict[Named, Any] = {}  # of what is computed there, numbers
+        asked: list[Hashable] = []
+        for one in node.then:
+            if isinstance(one, Element):
+                asked.append((one.op, one.ufunc, *(names.get(value, value) for value in map(self.now, one.operands))))
+                names |= {value: len(names) + number for number, value in enumerate(one.results)}
+            elif isinstance(one, Decline):
+                asked.append((one.status, names.get(one.condition, self.now(one.condition))))
+        key = ("asked", node.condition, *asked)
+        if any(key in level.known for level in self.levels):
+            return True
+        self.levels[-1].known[key] = ()
+        return False
+
+    def truth(self, node: Element) -> Named | None:
+        """What stands for a condition: where it is known, or is another one."""
+        if node.op not in LOGICAL:
+            if node.results[0].dtype == BOOL:
+                self.made[node.results[0]] = node
+            return None
+        self.made[node.results[0]] = node
+        facts = [self.fact(one) for one in node.operands]
+        if node.op == "logical_not":
+            return None if facts[0] is None else FALSE if facts[0] is TRUE else TRUE
+        ends, other = (TRUE, FALSE) if node.op == "logical_or" else (FALSE, TRUE)
+        if ends in facts:
+            return ends
+        return node.operands[1 - facts.index(other)] if other in facts else None
+
+    def fact(self, condition: Value) -> Value | None:
+        """Whether a condition is known to hold here, or not to."""
+        if condition in (TRUE, FALSE):
+            return condition
+        for level in self.levels:
+            if ("fact", condition) in level.known:
+                return level.known["fact", condition][0]  # type: ignore[return-value]
+        return None
+
+    def learn(self, condition: Value, holds: bool, level: _Level) -> None:
+        """Note that a condition holds on that level, or that it does not, and what follows."""
+        level.known["fact", condition] = (TRUE if holds else FALSE,)
+        op = self.made.get(condition)
+        if op is not None and op.op == "logical_not":
+            self.learn(self.value(op.operands[0]), not holds, level)
+        elif op is not None and op.op == ("logical_and" if holds else "logical_or"):
+            for operand in op.operands:
+                self.learn(self.value(operand), holds, level)
+
+    def fits(self, node: Element, decline: Decline) -> bool:
+        """Whether a sum of what is counted, which has to fit, is asked at both ends of the loop instead."""
+        name = node.op.removesuffix("_or_overflow")
+        if name == node.op or decline.condition is not node.results[1] or node.results[0].dtype != INDEX:
+            return False
+        counted = self.evenly(node, (*TOGETHER, "multiply"))
+        if counted is None or not all(level.surely and not level.rare for level in self.levels[counted.level :]):
+            return False
+        for end in dict.fromkeys((counted.loop.start, counted.loop.end)):
+            made = tuple(Value(f"{one.name}.{end.name}", one.dtype) for one in node.results)
+            operands = tuple(end if one is counted.loop.index else one for one in node.operands)
+            self.node(replace(node, operands=operands, results=made))
+            self.node(replace(decline, condition=self.value(made[1])))
+        self.names[node.results[1]] = FALSE
+        self.node(replace(node, op=name, results=node.results[:1]))
+        return True
+
+    def evenly(self, node: Element, names: tuple[str, ...]) -> _Counted | None:
+        """The index that an operation has, beside what its loop does not change."""
+        indices = [one for one in node.operands if one in self.counted and self.counted[one].made_by is None]
+        if len(indices) != 1 or node.op.removesuffix("_or_overflow") not in names:
+            return None
+        loop = self.counted[indices[0]]
+        others = (self.level_of.get(one, 0) for one in node.operands if one is not indices[0])
+        return loop if max(others, default=0) < loop.level else None
+
     def count(self, node: Element) -> None:
         """Note the result if it is counted, too. NB: one that wraps around is out of range at an end."""
         result = self.now(node.results[0])
-        indices = [one for one in node.operands if one in self.counted and self.counted[one].made_by is None]
-        if len(indices) != 1 or node.op not in ("add", "subtract") or result.dtype != INDEX or len(node.results) != 1:
-            return
-        loop = self.counted[indices[0]]
-        others = (self.level_of.get(one, 0) for one in node.operands if one is not indices[0])
-        if max(others, default=0) < loop.level:
-            self.counted[result] = _Counted(loop.loop, loop.level, node)
+        if result.dtype == INDEX and len(node.results) == 1:
+            loop = self.evenly(node, TOGETHER)
+            if loop is not None:
+                self.counted[result] = _Counted(loop.loop, loop.level, node)
 
     def within(self, node: Within) -> None:
         """A test of an index; of one that is counted both ends are tested."""
         key, counted = ("within", node.index, node.extent), self.counted.get(node.index)
+        if node.result is not None:
+            self.once(node, ("from either end", node.index, node.extent), (node.result,))
+            return
         is_known = any(key in level.known for level in self.levels)
         if counted is None or is_known or self.level_of.get(node.extent, 0) >= counted.level:
             self.once(node, key, ())

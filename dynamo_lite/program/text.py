@@ -113,6 +113,9 @@ def node_text(node: Node) -> list[str]:
             return [f"{head}:", *_nodes(node.body)]
         case Decline(condition, status):
             return [f"decline {status} if {condition.name}"]
+        case Within(index, extent, _, Value() as result):
+            where = f"{_typed([result])} = {index.name} from either end"
+            return [f"require 0 <= {result.name} < {extent.name} where {where}"]
         case Within(index, extent, tested):
             return [f"{'assume' if tested else 'require'} 0 <= {index.name} < {extent.name}"]
         case Room(memref, number):

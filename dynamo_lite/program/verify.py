@@ -288,8 +288,9 @@ class _RoutineVerifier:
                 made = (memref,)
             case Decline(condition, status) | Note(condition, status):
                 self.require(condition.dtype == BOOL and status > 0, "a condition is a bool, a status a bit", node)
-            case Within(index, extent):
-                self.within.add((index, extent))
+            case Within(index, extent, tested, result):
+                self.require(result is None or not tested, "what was tested is counted from the begin", node)
+                self.within.add((result or index, extent))
             case Swap(one, other):
                 self.require(max(one, other) < self.routine.rooms, "there is no such room", node)
             case Helper(name, _, _, failure):
