@@ -223,9 +223,10 @@ class _Ranges:
             self.put(self.of, one.value, self.interval(one.first))
         for attempt in count():
             mark = len(self.changes)
+            supposed = [self.interval(one.value) for one in counted]  # NB: a test in the body may narrow these there
             body = tuple(self.body(node.body))
-            steady = [self.steady(one, attempt) for one in counted]
-            if steady == [self.interval(one.value) for one in counted]:
+            steady = [self.steady(one, of, attempt) for one, of in zip(counted, supposed, strict=True)]
+            if steady == supposed:
                 break
             self.undo(mark)
             self.of.update({one.value: of for one, of in zip(counted, steady, strict=True)})  # type: ignore[misc]
@@ -240,10 +241,10 @@ class _Ranges:
             self.put(self.of, after, of)
         into.append(replace(node, body=body, carried=carried, last=last, goes_on=goes_on))
 
-    def steady(self, one: Phi, attempt: int) -> Interval:
+    def steady(self, one: Phi, supposed: Interval, attempt: int) -> Interval:
         """What a carried integer may be, if an iteration makes of it what this one has made. After some attempts it may
-        be anything on that side."""
-        (low, high), (least, most) = self.interval(one.value), self.interval(self.now(one.next))
+        be anything on that side. INVARIANT: not less than was supposed, so that the attempts end."""
+        (low, high), (least, most) = supposed, self.interval(self.now(one.next))
         lowest, highest = limits(one.value.dtype)
         if least < low:
             low = 0 if least >= 0 else least if low - least > GROWS and not attempt else lowest
