@@ -116,18 +116,3 @@ def test_an_element_is_loaded_again_after_a_store_elsewhere() -> None:
     ((machine, classes),) = collected(fn, np.arange(8.0), np.arange(8.0), 6)
     loads = [node for node in walk(routine_of(machine, classes).body) if isinstance(node, ir.Load)]
     assert len(loads) == 2
-
-
-def test_a_carried_index_that_a_test_narrows_is_found() -> None:
-    def fn(x, y, n):  # type: ignore[no-untyped-def]
-        k = j = 0
-        for i in range(n):
-            if x[k] < y[j]:
-                k = k + 1
-            elif j < 4:
-                j = j + 1
-            x[k] = i
-        return k, j
-
-    text = text_of(fn, np.arange(9.0), np.arange(9.0), 6)  # NB: to find the intervals once took for ever
-    assert "within" in text
