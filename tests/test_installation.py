@@ -34,7 +34,7 @@ def source_folder(folder: Path, *more: Path) -> Path:
     """A source tree in `folder` as far as an import gets, with the files `more` in its package."""
     (folder / "dynamo_lite").mkdir()
     (folder / "pyproject.toml").write_text("")
-    for path in (PACKAGE / "__init__.py", PACKAGE / "installation.py", *more):
+    for path in (PACKAGE / "__init__.py", PACKAGE / "shadows.py", PACKAGE / "installation.py", *more):
         shutil.copy(path, folder / "dynamo_lite")
     return folder
 
