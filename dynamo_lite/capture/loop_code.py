@@ -285,7 +285,7 @@ def always_read(code: Code, loop: frozenset[int], header: int, begin: int, name:
         if index == header or index not in loop:
             return False
         instr = code.instrs[index]
-        if index in seen or (instr.op == "LOAD_FAST" and instr.arg == name):
+        if index in seen or (instr.op in _READS and instr.arg == name):
             continue
         seen.add(index)
         if instr.op == "RETURN_VALUE" or (instr.op in _BINDS and instr.arg == name):
@@ -294,6 +294,7 @@ def always_read(code: Code, loop: frozenset[int], header: int, begin: int, name:
     return True
 
 
+_READS = frozenset(("LOAD_FAST", "LOAD_FAST_CHECK"))
 _BINDS = frozenset(("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"))
 
 
