@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import field
+from functools import partial, reduce
 
 import numpy as np
 
@@ -32,10 +33,11 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import loop_parts, origins, written_by
-from dynamo_lite.graph.scalar import Scalar, kind_of, make, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of, make, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
-_ROOM, _ROOM_INSIDE = 1 << 16, 1 << 14  # rows of a list of which nobody knows how long it becomes; in a loop's body
+_ROOM, _ROOM_INSIDE = 1 << 20, 1 << 14  # rows of a list of which nobody knows how long it becomes; in a loop's body
+_MOST_ROOM = 1 << 24  # and of any other: memory that is not written to costs nothing
 _DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(bool)}  # of Python numbers
 
 
@@ -44,7 +46,8 @@ class Rows:
     """The array of a list that a loop fills. key, where: the loop, and the list's name in front of it. graph: the one
     around the loop. row: the type of what is appended, None if there is no such array. array: None in the attempt that
     finds that it is wanted. first: how many items there were before the loop. items: what was
-    appended; region: the loop. counted: whether the list's length says where the next row stands."""
+    appended; region: the loop. counted: whether the list's length says where the next row stands; most: how many
+    the loop appends at most, None if nobody knows before it."""
 
     key: LoopKey
     where: Hashable
@@ -58,6 +61,7 @@ class Rows:
     is_mixed: bool = False  # and Python's numbers, too
     own: bool = True  # numbers that nobody else has
     counted: bool = False
+    most: Scalar | None = 0
     inner: list[Rows] = field(default_factory=list)  # of the lists that are its rows
 
 
@@ -105,8 +109,8 @@ def rows_ahead(
     None where the array's shape is not known here."""
     if plan.rows[where] is None or owner.source is not None or owner.filled is not None or owner.times is not None:
         return None
-    row, counted = plan.rows[where]
-    names = set().union(*map(symbols_of, row.shape))
+    row, counted, most = plan.rows[where]
+    names = set().union(*map(symbols_of, (*row.shape, 0 if most is None else most)))
     held = [value for frame in reversed(tracer.frames) for value in _held(frame)]
     for value in (*owner.known, *held):
         if not names <= tracer.hints.keys():
@@ -116,7 +120,7 @@ def rows_ahead(
     if not counted and (not _is_counted_by(tracer, bounds) or not tracer.relate(make("gt", bounds[1], bounds[0]))):
         return None
     key = next(key for key, known in tracer.plans.items() if known is plan)
-    return Rows(key, where, tracer.graph, row, len(owner.known), items=[], counted=counted)
+    return Rows(key, where, tracer.graph, row, len(owner.known), items=[], counted=counted, most=most)
 
 
 def _held(frame: Frame) -> list[Value]:
@@ -139,13 +143,35 @@ def _is_counted_by(tracer: Tracer, bounds: tuple[Scalar, ...]) -> bool:
 def shape_of(tracer: Tracer, rows: Rows, bounds: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     """The shape of the array."""
     assert rows.row is not None
-    start, stop, step = bounds
-    count = make("sub", stop, start)
+    count = make("sub", bounds[1], bounds[0])
     if rows.counted:
-        is_known = step == 1 and stop != ENDLESS and not any(map(tracer.varies, (start, stop)))
         spare = _ROOM_INSIDE if tracer.regions else _ROOM
-        count = make("add", make("mul", make("max", count, 0), 4), 64) if is_known else spare
+        count = spare if rows.most is None else make("min", rows.most, _MOST_ROOM)
     return (make("add", count, rows.first), *rows.row.shape)
+
+
+def _most_of(tracer: Tracer, region: Region) -> Scalar | None:
+    """How many iterations a loop has at most, however often it begins; None if nobody knows before the loops around."""
+    start, stop, step = region.bounds
+    if stop == ENDLESS or type(step) is not int:
+        return None
+    low, high = (start, stop) if step > 0 else (stop, start)
+    lows, highs = (
+        one.operands if isinstance(one, ScalarOp) and one.op == op else (one,)
+        for one, op in ((low, "max"), (high, "min"))
+    )
+    counts = [make("sub", most, least) for least in lows for most in highs]
+    if any(tracer.graph.facts.decide(make("ge", least, -1)) for least in lows):
+        counts += [make("add", most, 1) for most in highs]
+    known = [count for count in counts if not tracer.varies(count)]
+    return make("max", reduce(partial(make, "min"), known), 0) if known else None
+
+
+def _grow(tracer: Tracer, rows: Rows, regions: list[Region]) -> None:
+    """Note one more append, in these loops."""
+    counts = [_most_of(tracer, region) for region in regions if region.index.name]
+    is_known = rows.most is not None and None not in counts
+    rows.most = make("add", rows.most, reduce(partial(make, "mul"), counts)) if is_known else None  # type: ignore[arg-type]
 
 
 def note_row(
@@ -169,6 +195,7 @@ def note_row(
         found.of_arrays, found.counted = isinstance(item, ArrayValue), not is_only
         found.own = _is_own(tracer, target, item)
         found.inner += _inner(item)
+        _grow(tracer, found, tracer.regions[loops[0] :])
         target.rows = found
         return None
     if rows is None or rows.row is None or row is None or region.key != rows.key:
@@ -190,6 +217,7 @@ def note_row(
     assert rows.items is not None
     rows.items.append(_node(item))
     if rows.array is None:
+        _grow(tracer, rows, tracer.regions[loops[0] :])
         return None
     if not rows.counted:
         return make("add", make("sub", region.index, region.bounds[0]), rows.first)
@@ -225,7 +253,7 @@ def _want(tracer: Tracer, rows: Rows) -> bool:
     counted = rows.counted or not _is_counted_by(tracer, rows.region.bounds)
     if counted and rows.items and any(rows.items):
         return False
-    plan.rows[rows.where] = rows.row, counted
+    plan.rows[rows.where] = rows.row, counted, rows.most
     if counted:
         plan.places[Place(rows.where, "length")] = True
     for inner in rows.inner:
@@ -235,8 +263,16 @@ def _want(tracer: Tracer, rows: Rows) -> bool:
 
 
 def _is_own(tracer: Tracer, target: SequenceValue, item: Value) -> bool:
-    """Whether a number is a new object that only the list has; before the loop it had none."""
-    return isinstance(item, ArrayValue | NumberValue) and not target.known and not is_read_later(tracer, item)
+    """Whether a number is a new object that only the list has, and no other one; before the loop it was empty."""
+    if not isinstance(item, ArrayValue | NumberValue) or target.known or is_read_later(tracer, item):
+        return False
+    number = item.node if isinstance(item, ArrayValue) else item.expr
+    graphs = (tracer.root, *(region.graph for region in tracer.regions))
+    takers = (node for graph in graphs for node in graph.nodes if node.op in _PUTS or node.regions)
+    return all(arg is not number for node in takers for arg in node.args)
+
+
+_PUTS = ("append", "put_item")  # a loop or choice that takes the number may have such a node, too
 
 
 def filled_array(tracer: Tracer, target: SequenceValue) -> Rows | None:

@@ -171,7 +171,8 @@ class LoopPlan:
     and another after others, with the forms of both (eithers.py). places: those besides locals that an iteration
     changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program is to hold
     all items from before the loop on (True), or which are to have their length guarded there (False; lists.py). rows:
-    lists of which an array is wanted after it, and the type of its rows, None if there is none (rows.py). cells: lists
+    lists of which an array is wanted after it: the type of its rows, whether these are counted, how many there are at
+    most; None if there is none (rows.py). cells: lists
     of which the program has the numbers in arrays from before the loop on: the kind of these, and whether the list
     grows; None: of which it cannot (cells.py); read_between: those of which the segment ends where an item is read
     behind it. objects: it tells which objects the numbers are that lists and dicts get. promises: conditions on the

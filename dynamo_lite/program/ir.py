@@ -418,6 +418,30 @@ def renamed(node: Node, name: Callable[[Any], Any]) -> Node:
     return replace(node, **changes) if any(getattr(node, key) != value for key, value in changes.items()) else node
 
 
+class Renaming:
+    """A pass over a Routine in which some values and memrefs stand for others: ``names``."""
+
+    def __init__(self) -> None:
+        self.names: dict[Value | Memref, Value | Memref] = {}
+
+    def now(self, one: Value | Memref) -> Value | Memref:
+        """What stands for it."""
+        return self.names.get(one, one)
+
+    def value(self, value: Value) -> Value:
+        """The same of a value."""
+        known = self.now(value)
+        assert isinstance(known, Value)
+        return known
+
+    def finish(self, routine: Routine, body: Iterable[Node]) -> Routine:
+        """The routine with that body, and results by what stands for them."""
+        results = tuple(
+            (self.now(value), origin if origin is None else self.value(origin)) for value, origin in routine.results
+        )
+        return replace(routine, body=tuple(body), results=results)
+
+
 @cache
 def _used_fields(kind: Any) -> tuple[str, ...]:
     """The fields of a node that hold what it uses, among others."""

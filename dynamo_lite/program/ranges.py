@@ -32,6 +32,7 @@ from dynamo_lite.program.ir import (
     Note,
     Phi,
     Range,
+    Renaming,
     Routine,
     Value,
     View,
@@ -54,35 +55,23 @@ def ranges(routine: Routine) -> Routine:
         if isinstance(given, Memref):
             for extent in given.extents:
                 walk.of[extent] = (0, MOST // given.dtype.itemsize)
-    body = tuple(walk.body(routine.body))
-    results = tuple(
-        (walk.now(value), origin if origin is None else walk.value(origin)) for value, origin in routine.results
-    )
-    return replace(routine, body=body, results=results)
+    return walk.finish(routine, walk.body(routine.body))
 
 
-class _Ranges:
+class _Ranges(Renaming):
     """of: intervals of integers. names: what stands for a value. made: which operation made a condition. fitting: by
     the condition that an integer does not fit, its interval where it does. same: the results of operations that are
     known here. changes: how of, names and same were before, to be undone."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.of: dict[Value, Interval] = {}
-        self.names: dict[Named, Named] = {}
         self.made: dict[Value, Element] = {}
         self.fitting: dict[Value, Interval] = {}
         self.same: dict[Hashable, tuple[Value, ...]] = {}
         self.changes: list[tuple[dict[Any, Any], Hashable, Any]] = []
 
     # What is known
-
-    def now(self, one: Named) -> Named:
-        return self.names.get(one, one)
-
-    def value(self, value: Value) -> Value:
-        known = self.now(value)
-        assert isinstance(known, Value)
-        return known
 
     def interval(self, value: Named) -> Interval:
         assert isinstance(value, Value)

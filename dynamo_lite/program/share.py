@@ -29,6 +29,7 @@ from dynamo_lite.program.ir import (
     Node,
     Note,
     Range,
+    Renaming,
     Room,
     Routine,
     Store,
@@ -70,33 +71,21 @@ class _Level:
 def share(routine: Routine) -> Routine:
     """The routine without what it does twice."""
     sharing = _Sharing()
-    body = sharing.body(routine.body, _Level())
-    results = tuple(
-        (sharing.now(value), origin if origin is None else sharing.value(origin)) for value, origin in routine.results
-    )
-    return replace(routine, body=body, results=results)
+    return sharing.finish(routine, sharing.body(routine.body, _Level()))
 
 
-class _Sharing:
+class _Sharing(Renaming):
     """levels: the bodies around, the outermost first. level_of: where each value is defined; those of the function are
     at 0. names: what stands for a value that is known already. counted: the indices that loops count. elements: what
     was loaded or stored here since something wrote to memory. made: by which operation a condition is."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.levels: list[_Level] = []
         self.level_of: dict[Named, int] = {}
-        self.names: dict[Named, Named] = {}
         self.counted: dict[Named, _Counted] = {}
         self.elements: dict[Memref, Value] = {}
         self.made: dict[Value, Element] = {}
-
-    def now(self, one: Named) -> Named:
-        return self.names.get(one, one)
-
-    def value(self, value: Value) -> Value:
-        known = self.now(value)
-        assert isinstance(known, Value)
-        return known
 
     def body(self, nodes: tuple[Node, ...], level: _Level) -> tuple[Node, ...]:
         self.levels.append(level)

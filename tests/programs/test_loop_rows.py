@@ -284,6 +284,33 @@ def of_the_same_object(X: Any, n: int) -> Any:
 
 
 @program(False)
+def in_two_lists(X: Any, n: int) -> Any:
+    greatest, kept = [], []
+    for i in range(len(X)):
+        own = []
+        for j in range(i + 1):
+            number = X[j, 0] * 2
+            kept.append(number)
+            own.append(number)
+        greatest.append(max(own))
+    return [any(one is other for other in kept) for one in greatest]
+
+
+@program(False)
+def numbers_in_two_lists(X: Any, n: int) -> Any:
+    greatest, kept = [], []
+    for i in range(len(X)):
+        own = []
+        for j in range(i + 1):
+            number = float(X[j, 0]) * 2
+            if X[j, 1] > 0.3:
+                kept.append(number)
+            own.append(number)
+        greatest.append(max(own))
+    return [any(one is other for other in kept) for one in greatest]
+
+
+@program(False)
 def stored_again(X: Any, n: int) -> Any:
     out = [0.0] * n
     for i in range(n):
@@ -342,3 +369,21 @@ def test_no_rows(backend: str) -> None:
         empty, lambda: (0,), variants=[lambda: (20,), lambda: (0,), lambda: (-3,)],
         compile=dynamo_lite.compile, compile_options=options, calls=2,
     )  # fmt: skip
+
+
+BOUNDS = ["i + 1, n", "i", "n", "max(0, i - 3), min(n, i + 4)", "n - 1, i, -1", "i, -1, -1", "0, n, 3", "i % 5"]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("inside", [False, True])
+def test_there_is_room_for_all_rows(bounds: str, inside: bool) -> None:
+    made, wanted = ("        near = []\n", "        out.append(np.sum(near))\n") if inside else ("", "")
+    text = f"def f(x, n):\n    out = []\n    for i in range(n):\n{made}        for j in range({bounds}):\n"
+    text += f"            {'near' if inside else 'out'}.append(x[i] * x[j])\n{wanted}    return np.array(out)\n"
+    names: dict[str, Any] = {"np": np}
+    exec(text, names)
+    fast = dynamo_lite.compile(names["f"], options=OPTIONS)
+    for n in (150, 40, 300):
+        x = np.random.default_rng(n).random(n + 2)
+        assert fast(x, n).tobytes() == names["f"](x, n).tobytes()
+    assert fast.stats()["declines"] == 0
