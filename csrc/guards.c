@@ -293,6 +293,28 @@ own_attribute(PyObject *module, PyObject *args)
     return found != NULL || PyErr_Occurred() ? found : Py_NewRef(otherwise);
 }
 
+/* find_changed(namespace, names, values) -> the place of the first name that has another value there, or -1. */
+static PyObject *
+find_changed(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *namespace, *names, *values;
+    if (!PyArg_ParseTuple(args, "O!O!O!:find_changed", &PyDict_Type, &namespace, &PyTuple_Type, &names, &PyTuple_Type,
+                          &values)) {
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(names) != PyTuple_GET_SIZE(values)) {
+        PyErr_SetString(PyExc_ValueError, "find_changed(): as many values as names");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        if (PyDict_GetItemWithError(namespace, PyTuple_GET_ITEM(names, i)) != PyTuple_GET_ITEM(values, i)) {
+            return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(i);
+        }
+    }
+    return PyLong_FromLong(-1);
+}
+
 /* keeps_attributes(obj) -> bool. */
 static PyObject *
 keeps_attributes(PyObject *module, PyObject *object)
@@ -347,6 +369,8 @@ static PyMethodDef functions[] = {
      "names_are_plain(obj) -> whether looking a name up in a namespace, or in the __dict__ of obj, runs no code."},
     {"own_attribute", own_attribute, METH_VARARGS,
      "own_attribute(obj, name, otherwise) -> what obj itself has under that name, whose __dict__ is not made for that."},
+    {"find_changed", find_changed, METH_VARARGS,
+     "find_changed(namespace, names, values) -> the place of the first name that has another value there, or -1."},
     {"keeps_attributes", keeps_attributes, METH_O,
      "keeps_attributes(obj) -> whether obj has attributes of its own, in what is, or would be, exactly a dict."},
     {"generic_attributes", dl_guards_generic_attributes, METH_O,

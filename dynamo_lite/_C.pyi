@@ -351,6 +351,9 @@ def own_attribute(obj: object, name: str, otherwise: object, /) -> Any:
     """What obj itself has under that name, or `otherwise`. Its __dict__ is not made for that, with which plain Python
     would read its attributes more slowly."""
 
+def find_changed(namespace: dict[str, Any], names: tuple[str, ...], values: tuple[object, ...], /) -> int:
+    """The place of the first name that has another value in the namespace, or -1."""
+
 def keeps_attributes(obj: object, /) -> bool:
     """Whether obj has attributes of its own, in what is, or would be, exactly a dict."""
 

@@ -4,6 +4,7 @@ Enters: the modules as they are when the compiler is imported. Leaves: the name 
 since, as ``unittest.mock.patch("numpy.zeros")`` or ``builtins.len = counted`` do. As long as one is, nothing is
 compiled: the compiler would call it, which whoever replaced it may count, or not be prepared for.
 NB: clocks, which are replaced most often, and for long, our modules import by name.
+What asks whether to compile, which is often, calls builtins alone.
 INVARIANT: until `replaced` has answered "", nothing of the compiler may call any of them; nor does `replaced`.
 """
 
@@ -17,7 +18,8 @@ import math
 import operator
 import struct
 import types
-from typing import Any
+
+from dynamo_lite._C import find_changed
 
 # What the compiler never calls while it compiles, and programs replace for good.
 _LEFT_ALONE = {
@@ -40,18 +42,13 @@ def remember(module: types.ModuleType) -> None:
     _snapshots.append((vars(module), tuple(own), tuple(own.values()), module.__name__))
 
 
-def replaced(any_: Any = any, map_: Any = map, is_not: Any = operator.is_not) -> str:
-    """The name of something that is not what it was, or "". The arguments are the originals of these."""
-    for now, names, own, module in _snapshots:
-        if any_(map_(is_not, map_(now.get, names), own)):
-            for name, what in map_(_pair, names, own):
-                if now.get(name) is not what:
-                    return f"{module}.{name}"
+def replaced(builtins_alone: bool = False) -> str:
+    """The name of something that is not what it was, or ""."""
+    for now, names, own, module in _snapshots[:1] if builtins_alone else _snapshots:
+        place = find_changed(now, names, own)
+        if place >= 0:
+            return f"{module}.{names[place]}"
     return ""
-
-
-def _pair(name: str, what: object) -> tuple[str, object]:
-    return name, what
 
 
 for _module in (builtins, cmath, functools, itertools, math, operator, struct):

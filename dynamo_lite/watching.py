@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import gc
 import math
-import operator
 import sys
 import types
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from operator import length_hint
 from time import perf_counter, process_time, thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -236,12 +236,9 @@ class Watch:
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
-        if originals.replaced():
-            _C.cool(function, self.limits.no_prospects)
-            return None
         caller, code = sys._getframe().f_back, function.__code__  # None in a thread of C's
         with budget.timed():  # the question itself is part of the price
-            if not self._call_has_prospects(function):
+            if originals.replaced(builtins_alone=True) or not self._call_has_prospects(function):
                 _C.cool(function, self.limits.no_prospects)
                 return None
             compiler = self._compiler()
@@ -417,7 +414,7 @@ class Watch:
         """
         began = perf_counter()
         is_known = poll.round is not None and poll.round.entered > 0
-        if not is_known and originals.replaced():
+        if not is_known and originals.replaced(builtins_alone=True):
             return self.limits.no_prospects
         if not self._look_ahead(poll, function, stack):
             return 0.0
@@ -432,6 +429,8 @@ class Watch:
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1
             return self._pause(allowed, saved)
+        if not is_known and originals.replaced():
+            return self.limits.no_prospects
         taken_over = compiler.resumes.entered(function, poll.place.header, stack, own, names, values, sole)
         if taken_over is None:
             return None
@@ -539,7 +538,7 @@ def _rounds_left(iterator: Any) -> int | None:
     NB: a generator's frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
     kind = type(iterator)
     if kind in _COUNTED or (kind is _SEQUENCE_ITERATOR and _goes_over_array(iterator)):
-        return operator.length_hint(iterator)
+        return length_hint(iterator)
     if kind is enumerate or kind is zip:
         under = [one for one in gc.get_referents(iterator) if type(one) is not int]
         items = under[0] if kind is zip and under and type(under[0]) is tuple else under
@@ -547,7 +546,7 @@ def _rounds_left(iterator: Any) -> int | None:
         return min((count for count in counts if count is not None), default=None)
     if kind is not types.GeneratorType:
         return None
-    return max((operator.length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
+    return max((length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
 
 
 def _goes_over_array(iterator: Any) -> bool:

@@ -9,6 +9,7 @@ import importlib
 import inspect
 import io
 import operator
+import pydoc
 import random
 import textwrap
 import time
@@ -18,6 +19,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -368,3 +370,30 @@ def test_rounds_are_timed_while_what_they_call_has_to_wait() -> None:
     assert timed[8] >= 3 and timed[10] >= 3 and timed[5] > 1000
     (work,) = (poll for poll, _, _, name in watch.entries if name == "work")
     assert work.calls >= 3
+
+
+@pytest.mark.parametrize("name", ["builtins.len", "builtins.max", "builtins.isinstance", "operator.length_hint"])
+def test_no_question_calls_what_is_replaced(name: str) -> None:
+    script = "x = np.ones(8)\nfor i in range(200):\n    x = x * 0.5 + len(x)\n"
+    real: Any = pydoc.locate(name)
+    counts: list[int] = []
+
+    def counted(*args: Any, **more: Any) -> Any:
+        counts[-1] += 1
+        return real(*args, **more)
+
+    def run(code: Any) -> None:
+        names = {"np": np}
+        with mock.patch(name, counted):
+            counts.append(0)
+            exec(code, names)
+            counts.append(0)
+
+    code = compile(script, __file__, "exec")
+    run(code)
+    watch = Watch(LOOPS_AT_ONCE, "numba")
+    try:
+        run(watch.watched(code))
+    finally:
+        watch.end()
+    assert counts[0] == counts[2]

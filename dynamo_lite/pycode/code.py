@@ -9,9 +9,9 @@ differ, arrays do not compare).
 from __future__ import annotations
 
 import functools
-import struct
 from collections.abc import Callable
 from dataclasses import field, fields
+from struct import pack
 from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 from dynamo_lite.dataclass import dataclass
@@ -192,7 +192,7 @@ def same_constant(a: Any, b: Any) -> bool:
     if kind in (int, str, bytes):
         return bool(a == b)
     if kind is float:
-        return struct.pack("d", a) == struct.pack("d", b)
+        return pack("d", a) == pack("d", b)
     if kind is complex:
         return same_constant(a.real, b.real) and same_constant(a.imag, b.imag)
     if kind is slice:  # a constant from 3.14
