@@ -15,7 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LEVELS = (
-    ("errors", "installation", "originals", "shadows", "dataclass", "_C"),
+    ("_C",),
+    ("errors", "installation", "originals", "shadows", "dataclass"),
     ("config", "breaks", "budget"),
     ("log", "policy", "stance"),
     ("pycode", "graph"),

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -543,18 +542,8 @@ def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
             raise no_rule(error) from None
         machine.tracer.check_size()
         return ArrayValue(None, node)
-    with _slicing(machine):
+    with machine.tracer.slice_bounds():
         return complete(machine, _indexed(array, items))
-
-
-@contextmanager
-def _slicing(machine: Machine) -> Iterator[None]:
-    """Where bounds out of arrays are taken to lie inside: the program declines where they do not."""
-    machine.tracer.slicing = True
-    try:
-        yield
-    finally:
-        machine.tracer.slicing = False
 
 
 def _indexed(array: ArrayValue, items: tuple[Any, ...]) -> ops.Bound:
@@ -582,7 +571,7 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
             if mask is not None and mask is not array.node:
                 masks.require_another(tracer, array.node, mask)
             mark = len(tracer.graph.nodes)
-            with _slicing(machine):
+            with machine.tracer.slice_bounds():
                 ops.store_index(tracer.graph, array.node, key, stored, tracer.location(), tracer.relate)
             written = tracer.graph.nodes[-1].args[1]
             scatters = isinstance(written, Node) and written.op == "put_index"

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -562,6 +564,19 @@ class Tracer:
             for graph in (self.root, *(region.graph for region in self.regions)):
                 graph.facts.learn(condition, truth)
         return truth
+
+    @contextmanager
+    def slice_bounds(self) -> Iterator[None]:
+        """Where bounds of slices out of arrays are taken to lie inside: the program declines where they do not."""
+        self.slicing = True
+        try:
+            yield
+        except Undecided as reason:
+            if self.regions:
+                raise
+            raise Break("data-dependent-number", str(reason)) from None  # no loop around could settle it
+        finally:
+            self.slicing = False
 
     def requires(self, condition: Scalar) -> bool:
         """Whether `condition` is NumPy's own question whether a mask has selected nothing, to warn then: the program

@@ -70,3 +70,14 @@ def test_loops_over_slices_are_native(fn: Callable[..., Any]) -> None:
     args = np.arange(50.0), np.arange(0, 50, 5)
     assert np.array_equal(fast(*args), fn(*args))
     assert (fast.stats()["breaks"], fast.stats()["declines"], fast.stats()["native_calls"]) == (0, 0, 1)
+
+
+def shifted(x):  # type: ignore[no-untyped-def]
+    values = np.unique(x)
+    values[:-1] = values[1:]
+    return values
+
+
+@pytest.mark.parametrize("values", [[3.0, 1.0, 2.0, 2.0], [1.0], []], ids=len)
+def test_slices_of_an_array_whose_length_the_program_finds(values: list[float]) -> None:
+    require_equal(shifted, lambda: (np.array(values),), compile=dynamo_lite.compile)
