@@ -8,19 +8,18 @@ round on, and where compiled code breaks off, plain code with polls goes on unti
 from __future__ import annotations
 
 import functools
-import gc
 import math
 import sys
 import types
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from operator import length_hint
 from time import perf_counter, process_time, thread_time
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, budget, originals, policy, prospects
 from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError
+from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.installation import unknown_version
 from dynamo_lite.pycode import (
     CO_NEWLOCALS,
@@ -41,11 +40,6 @@ from dynamo_lite.shadows import own_modules
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
     from dynamo_lite.compilation import Compilation
 
-_RANGE_ITERATOR = type(iter(range(1)))
-_COUNTED: tuple[type, ...] = (_RANGE_ITERATOR, type(iter([])), type(iter(())))  # iterators that tell how much is left
-_SEQUENCE_ITERATOR = type(iter(type("Sequence", (), {"__getitem__": len})()))
-_KNOWN = (*_COUNTED, _SEQUENCE_ITERATOR, enumerate, zip)
-
 
 class Watch:
     """The watching of one program: what was asked, and the Compilation that serves it once something is hot."""
@@ -61,6 +55,7 @@ class Watch:
         self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
         self.numeric: dict[_C.Round, bool] = {}  # whether a loop has one of numbers and elements alone in it
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
+        self.whiles = Whiles()
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
@@ -358,21 +353,29 @@ class Watch:
             time_, heart = below, found
             around.add(heart)
 
-    def _look_ahead(self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any]) -> bool:
+    def _look_ahead(
+        self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any], held: dict[str, Any]
+    ) -> bool:
         """Tell the budget how long a loop is going to run; whether that is long enough to enter it. A `for` that only
-        its iterator ends says so; of any other nothing is expected.
+        its iterator ends says so, and a `while` that only comparisons of numbers end; of any other nothing is expected.
 
         A short one, of a function that may be called again, is left to the compiled code of that function.
+        held: what the function's variables hold.
         """
         round_, code = poll.round, function.__code__
         if round_ is None or not round_.n_plain:
             return True
         plain, each = round_.plain * 1e-9, self._each(round_)
         ahead, is_long = 0.0, True
-        rounds = _rounds_left(stack[-1]) if stack else None
-        if rounds is not None and runs_out(decoded(code), poll.place.header):
+        most = (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain
+        rounds = items_left(stack[-1]) if stack else None
+        if poll.place.over != "for" and not round_.entered:
+            find = functools.partial(comparisons, decoded(code), poll.place.header)
+            coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
+            ahead = min((coming or 0.0) * each, most)
+        elif rounds is not None and runs_out(decoded(code), poll.place.header):
             left = rounds * each
-            ahead = min(left, (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain)
+            ahead = min(left, most)
             is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
             is_called = not is_resumed and _key(code) in self.names
             is_inner = poll.place.outer is not None or not is_called
@@ -416,10 +419,11 @@ class Watch:
         is_known = poll.round is not None and poll.round.entered > 0
         if not is_known and originals.replaced(builtins_alone=True):
             return self.limits.no_prospects
-        if not self._look_ahead(poll, function, stack):
+        held = {} if is_known else dict(zip(names, values, strict=False))
+        if not self._look_ahead(poll, function, stack, held):
             return 0.0
         if poll.round is not None and not is_known:
-            code, held = decoded(function.__code__), dict(zip(names, values, strict=False))
+            code = decoded(function.__code__)
             if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):
                 return self.limits.no_prospects
         compiler = self._compiler()
@@ -529,26 +533,3 @@ def _computes(value: object) -> bool:
     if type(value) is types.FunctionType:
         return policy.is_looked_at(value.__code__.co_filename, value.__module__ or "")
     return type(value).__module__.partition(".")[0] == "numpy"
-
-
-def _rounds_left(iterator: Any) -> int | None:
-    """How many items an iterator still has, as far as can be told; a generator by what it is going over, tqdm's say;
-    an enumerate or zip by what is under it.
-
-    NB: a generator's frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
-    kind = type(iterator)
-    if kind in _COUNTED or (kind is _SEQUENCE_ITERATOR and _goes_over_array(iterator)):
-        return length_hint(iterator)
-    if kind is enumerate or kind is zip:
-        under = [one for one in gc.get_referents(iterator) if type(one) is not int]
-        items = under[0] if kind is zip and under and type(under[0]) is tuple else under
-        counts = [_rounds_left(one) for one in items if type(one) in _KNOWN]
-        return min((count for count in counts if count is not None), default=None)
-    if kind is not types.GeneratorType:
-        return None
-    return max((length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
-
-
-def _goes_over_array(iterator: Any) -> bool:
-    """Whether an iterator by index is over an array, whose length needs no code of the user's."""
-    return any(type(one).__module__ == "numpy" for one in gc.get_referents(iterator))

@@ -20,7 +20,7 @@ LEVELS = (
     ("config", "breaks", "budget"),
     ("log", "policy", "stance"),
     ("pycode", "graph"),
-    ("ops", "guards", "prospects"),
+    ("ops", "guards", "prospects", "foresight"),
     ("capture", "lower"),
     ("schedule",),
     ("program",),

@@ -24,8 +24,9 @@ import pytest
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
+from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
-from dynamo_lite.watching import Watch, _rounds_left
+from dynamo_lite.watching import Watch
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -372,17 +373,17 @@ def test_how_long_an_iterator_lasts() -> None:
     taken = passes_on(range(100))
     for _ in range(10):
         next(taken)
-    assert _rounds_left(taken) == 90
-    assert _rounds_left(iter(range(7))) == 7
-    assert _rounds_left(iter([1, 2])) == 2
-    assert _rounds_left(passes_on(iter("abc"))) is None
-    assert _rounds_left(zip("ab", "cd", strict=True)) is None
+    assert items_left(taken) == 90
+    assert items_left(iter(range(7))) == 7
+    assert items_left(iter([1, 2])) == 2
+    assert items_left(passes_on(iter("abc"))) is None
+    assert items_left(zip("ab", "cd", strict=True)) is None
     rows = iter(np.ones((5, 2)))
     next(rows)
-    assert _rounds_left(rows) == 4
-    assert _rounds_left(enumerate(np.ones(6), 300)) == 6
-    assert _rounds_left(enumerate(zip(range(9), [1] * 8, "abc", strict=False))) == 8  # no more than that
-    assert _rounds_left(iter(np.ones(3).flat)) is None
+    assert items_left(rows) == 4
+    assert items_left(enumerate(np.ones(6), 300)) == 6
+    assert items_left(enumerate(zip(range(9), [1] * 8, "abc", strict=False))) == 8  # no more than that
+    assert items_left(iter(np.ones(3).flat)) is None
 
     class Sequence:
         def __getitem__(self, i: int) -> int:
@@ -391,7 +392,7 @@ def test_how_long_an_iterator_lasts() -> None:
         def __len__(self) -> int:
             raise AssertionError("it is not asked")
 
-    assert _rounds_left(iter(Sequence())) is None
+    assert items_left(iter(Sequence())) is None
 
     def makes(count: int) -> Any:
         for _ in range(count):
@@ -400,9 +401,69 @@ def test_how_long_an_iterator_lasts() -> None:
 
     going = makes(3)
     first = weakref.ref(next(going))
-    assert _rounds_left(going) == 2
+    assert items_left(going) == 2
     next(going)
     assert first() is None  # looking has kept nothing alive
+
+
+def test_how_long_comparisons_hold() -> None:
+    def steps(t: Any, end: Any, dt: Any) -> None:
+        while t < end:
+            for _ in range(3):
+                t += dt
+
+    def leaves(n: int, x: Any) -> Any:
+        while True:
+            n -= 1
+            if n <= 2:
+                return x
+            if x is None:
+                raise ValueError
+
+    def found(x: Any, t: Any) -> None:
+        while t < 1.0:
+            if x[t]:
+                break
+            t += 1
+
+    def asked(x: Any, t: Any) -> None:
+        while t < len(x):
+            t += 1
+
+    def both(t: Any, n: int) -> None:
+        while t < 1.0 and n > 0:
+            n -= 1
+            t += 0.5
+
+    compared = {}
+    for function in (steps, leaves, found, asked, both):
+        code = decode(function.__code__)
+        (header, *_) = [one.header for one in loops(code) if one.over != "for"]
+        compared[function.__name__] = comparisons(code, header)
+    assert {name: len(those) for name, those in compared.items()} == {
+        "steps": 1,
+        "leaves": 1,
+        "found": 0,
+        "asked": 0,
+        "both": 2,
+    }
+
+    whiles, looks = Whiles(), []
+    for count, t in ((10, 0.0), (20, 1.0), (20, 1.0), (30, 1.5), (40, 1.25), (50, np.float64(2.25)), (60, "2.5")):
+        looks.append(whiles.rounds_left(1, lambda: compared["steps"], ({"t": t}, {"end": 3, "t": 0}), count))
+    assert looks == [None, 20.0, None, 30.0, None, 7.5, None]
+    for n, expected in ((102, None), (77, 75.0)):
+        assert whiles.rounds_left(2, lambda: compared["leaves"], ({"n": n},), 127 - n) == expected
+    for t, n, expected in ((0.0, 20, None), (0.5, 10, 10.0), (0.25, 5, 5.0)):
+        assert whiles.rounds_left(3, lambda: compared["both"], ({"t": t, "n": n},), 30 - n) == expected
+    assert whiles.rounds_left(4, lambda: compared["found"], ({"t": 0.5},), 7) is None
+
+    class Mine(float):
+        def __float__(self) -> float:
+            raise AssertionError("it is not asked")
+
+    for count in (1, 2):
+        assert whiles.rounds_left(5, lambda: compared["steps"], ({"t": Mine(count)}, {"end": 1 << 80}), count) is None
 
 
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:

@@ -27,7 +27,7 @@ from dynamo_lite.pycode.decode import decode, decoded, remember_as
 from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.first_call import with_questions
-from dynamo_lite.pycode.flow import own_cells, stack_depth, successors
+from dynamo_lite.pycode.flow import natural_loop, own_cells, reached, stack_depth, successors
 from dynamo_lite.pycode.liveness import assigned, liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
@@ -93,5 +93,7 @@ __all__ = [
     "spliced",
     "stack_depth",
     "successors",
+    "natural_loop",
+    "reached",
     "with_questions",
 ]

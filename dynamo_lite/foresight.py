@@ -1,0 +1,129 @@
+"""How many rounds a loop that is running still has, as far as its iterator or its condition tells.
+
+Enters: the iterator of a `for`; of a `while` its Code and what its variables hold, at one look and at the next. Leaves: a
+number of rounds, or None. Where a comparison of two numbers alone ends a `while`, they come nearer to each other by so
+much a round, and meet after so many more:
+
+    while t < t_end:                # t is 0.2 after 10 rounds, 0.4 after 20: 30 more until t_end = 1.0
+        t += dt
+
+No code of the user's runs here: variables are looked up in dictionaries, and are Python's or NumPy's own numbers.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import length_hint
+from typing import Any, TypeAlias
+
+from dynamo_lite.pycode import Code, Instr, natural_loop, reached, successors
+
+_RANGE_ITERATOR = type(iter(range(1)))
+_COUNTED: tuple[type, ...] = (_RANGE_ITERATOR, type(iter([])), type(iter(())))  # iterators that tell how much is left
+_SEQUENCE_ITERATOR = type(iter(type("Sequence", (), {"__getitem__": len})()))
+_KNOWN = (*_COUNTED, _SEQUENCE_ITERATOR, enumerate, zip)
+
+
+def items_left(iterator: Any) -> int | None:
+    """How many items an iterator still has, as far as can be told; a generator by what it is going over, tqdm's say;
+    an enumerate or zip by what is under it.
+
+    NB: a generator's frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
+    kind = type(iterator)
+    if kind in _COUNTED or (kind is _SEQUENCE_ITERATOR and _goes_over_array(iterator)):
+        return length_hint(iterator)
+    if kind is enumerate or kind is zip:
+        under = [one for one in gc.get_referents(iterator) if type(one) is not int]
+        items = under[0] if kind is zip and under and type(under[0]) is tuple else under
+        counts = [items_left(one) for one in items if type(one) in _KNOWN]
+        return min((count for count in counts if count is not None), default=None)
+    if kind is not types.GeneratorType:
+        return None
+    return max((length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
+
+
+def _goes_over_array(iterator: Any) -> bool:
+    """Whether an iterator by index is over an array, whose length needs no code of the user's."""
+    return any(type(one).__module__ == "numpy" for one in gc.get_referents(iterator))
+
+
+Comparison: TypeAlias = tuple[Instr, Instr]  # what loads its two numbers
+Namespaces: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+def comparisons(code: Code, header: int) -> tuple[Comparison, ...]:
+    """The comparisons by which alone the loop headed by instruction `header` ends, unless something is raised; () where
+    it may end by something else."""
+    body = natural_loop(code, header, True)
+    found = []
+    for index in sorted(body):
+        after = [place for place in successors(code, index) if place not in body]
+        if not any(code.instrs[at].op.startswith("RETURN") for place in after for at in reached(code, place, False)):
+            continue
+        loads = code.instrs[index - 2], code.instrs[index - 3]
+        if not code.instrs[index].op.startswith("POP_JUMP_IF_") or code.instrs[index - 1].op != "COMPARE_OP":
+            return ()
+        if code.instrs[index - 1].arg not in ("<", "<=", ">", ">=") or any(one.op not in _LOADS for one in loads):
+            return ()
+        found.append(loads)
+    return tuple(found)
+
+
+_LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST")
+
+
+class Whiles:
+    """What was seen of the numbers that loops compare, at the latest look at each loop."""
+
+    def __init__(self) -> None:
+        self._comparisons: dict[Hashable, tuple[Comparison, ...]] = {}
+        self._seen: dict[Hashable, tuple[int, list[float]]] = {}
+
+    def rounds_left(
+        self, loop: Hashable, find: Callable[[], tuple[Comparison, ...]], names: Namespaces, count: int
+    ) -> float | None:
+        """How many rounds a loop has left, of which `count` have been; None at the first look, and where they do not
+        come nearer. find: its comparisons, asked for once. names: where to look up variables, one after the other."""
+        if loop not in self._comparisons:
+            self._comparisons[loop] = find()
+        compared = self._comparisons[loop]
+        if not compared:
+            return None
+        latest, before = self._seen.get(loop, (count, []))
+        now = [_difference(names, *one) for one in compared]
+        self._seen[loop] = count, now
+        left = [(count - latest) * _times_as_far(*pair) for pair in zip(before, now, strict=False)]
+        return min((one for one in left if one > 0.0), default=None)
+
+
+def _times_as_far(before: float, now: float) -> float:
+    """How many times as far as from `before` to `now` it is from there to 0; 0 where that is no nearer."""
+    nearer = abs(before) - abs(now)
+    return abs(now) / nearer if before * now > 0.0 and nearer > 0.0 else 0.0
+
+
+def _difference(names: Namespaces, *loads: Instr) -> float:
+    """Of the two numbers that are loaded; NaN where one is none."""
+    first, second = (one.arg if one.op == "LOAD_CONST" else _value(names, one.arg) for one in loads)
+    return _number(first) - _number(second)
+
+
+def _value(names: Namespaces, name: str) -> Any:
+    return next((values[name] for values in names if name in values), None)
+
+
+def _number(value: Any) -> float:
+    kind = type(value)
+    if kind is float or (kind is int and abs(value) < 1 << 62):
+        return float(value)
+    numpy = sys.modules.get("numpy")
+    is_numpys = numpy is not None and any(kind is vars(numpy).get(name) for name in _NUMPYS)
+    return float(value) if is_numpys else float("nan")
+
+
+_NUMPYS = ("float64", "float32", "int64", "int32", "longlong", "intc")
+
+__all__ = ["Comparison", "Whiles", "comparisons", "items_left"]
