@@ -1,8 +1,8 @@
 """How many rounds a loop that is running still has, as far as its iterator or its condition tells.
 
-Enters: the iterator of a `for`; of a `while` its Code and what its variables hold, at one look and at the next. Leaves: a
-number of rounds, or None. Where a comparison of two numbers alone ends a `while`, they come nearer to each other by so
-much a round, and meet after so many more:
+Enters: the iterator of a `for`; of a `while` its Code and what its variables hold, at one look and at the next.
+Leaves: a number of rounds, or None. Where a comparison of two numbers alone ends a `while`, they come nearer to each
+other by so much a round, and meet after so many more:
 
     while t < t_end:                # t is 0.2 after 10 rounds, 0.4 after 20: 30 more until t_end = 1.0
         t += dt
