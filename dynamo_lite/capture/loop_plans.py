@@ -8,6 +8,7 @@ from __future__ import annotations
 from dynamo_lite.capture import consumers
 from dynamo_lite.capture.columns import open_columns
 from dynamo_lite.capture.leaving import goes_on_at
+from dynamo_lite.capture.lessons import recall
 from dynamo_lite.capture.loop_code import start_of, while_loops, whole_loop
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
@@ -87,6 +88,7 @@ def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
             lines += [line for line in jumps if line is not None and line < lines[0]]
         line = lines[-1] or frame.line or frame.code.firstlineno
         plan = tracer.plans[key] = LoopPlan(frame.code.filename, line, frame.code.name)
+        recall(tracer, plan, frame, header)
     return plan
 
 

@@ -45,6 +45,21 @@ def place_in(code: Code, index: int) -> tuple[str, Position, str]:
 
 
 @dataclass(eq=False, slots=True)
+class Lesson:
+    """What a LoopPlan (state.py) of the latest capture knew of one loop in others (lessons.py). variables: of modules,
+    as places. refused: as there; often: by how many captures, one after the other, for the same reason."""
+
+    peel: int = 0
+    differing: set[str] = field(default_factory=set)
+    fixed: set[tuple[Any, ...]] = field(default_factory=set)
+    numbers: set[tuple[Any, ...]] = field(default_factory=set)
+    steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    variables: dict[str, bool] = field(default_factory=dict)
+    refused: tuple[str, str] | None = None
+    often: int = 0
+
+
+@dataclass(eq=False, slots=True)
 class Restraints:
     """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py), and which
     numbers they no longer take for constants.
@@ -59,7 +74,8 @@ class Restraints:
     sides: the code of segments that begin behind a branch on data, which end where such a one begins. lengths: by the
     code that is captured, how long lists from outside were found; None: any length is taken (fullgraph). numbered:
     likewise, which lists loops have read by number, and whether they still may (columns.py; None: where their lengths
-    change). A resume function has its function's.
+    change). lessons: by where a loop stands, and those around it, what attempts at it have taught. A resume function
+    has its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
@@ -75,12 +91,13 @@ class Restraints:
     sides: set[CodeType] = field(default_factory=set)
     lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)
     numbered: dict[CodeType, dict[Source, bool | None]] = field(default_factory=dict)
+    lessons: dict[tuple[Any, ...], Lesson] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
         for known in (self.recursive, self.own, self.loops, self.busy, self.aside, self.often, self.sides):
             known.clear()
-        for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered):
+        for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered, self.lessons):
             held.clear()
 
 

@@ -188,7 +188,7 @@ class LoopPlan:
     "segments", "begun" with iterations before the loop, "paused" with one of `alone`, or "" if it
     was not met; stayed: it was native in an earlier one. guessed: paths of `steps` and `numbers` that no attempt has
     confirmed; guesses: whether there may be such (loop_guesses.py). compound: conditions of several parts are one
-    number (compound.py).
+    number (compound.py). chain: where it stands, and the loops around it, for all captures of a function (lessons.py).
     """
 
     filename: str
@@ -220,6 +220,7 @@ class LoopPlan:
     guesses: bool = True
     guessed: set[tuple[Any, ...]] = field(default_factory=set)
     compound: bool = False
+    chain: tuple[Any, ...] = ()
 
     def knows(self, path: tuple[Any, ...]) -> bool:
         """Whether it is known that a number changes, not only guessed."""

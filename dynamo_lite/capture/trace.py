@@ -20,6 +20,7 @@ from dynamo_lite import _C, budget, ops
 from dynamo_lite.capture import (
     handlers,
     item_rules,
+    lessons,
     math_functions,
     numpy_functions,
     opaque,
@@ -276,6 +277,7 @@ def _trace(
         shows_locals = isinstance(result, Stop) and result.reason == "python-exception"
         if not shows_locals or not (tracer.indices or tracer.forked):
             break
+    lessons.remember(restraints, plans.values(), function.__globals__)
     jumps: list[Any] = []
 
     def remember(target: Target) -> Any:

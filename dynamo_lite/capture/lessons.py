@@ -1,0 +1,75 @@
+"""What the attempts at a loop have taught, kept from one capture of a function to the next.
+
+Enters: the LoopPlans that a capture leaves. Leaves: the plan with which the next capture meets the same loop, in the
+same loops around it: in a resume function, or inlined from another place. Each lesson that is known from there saves an
+attempt, which would trace all of the segment again. INVARIANT: none refers to an object of the user's; a wrong one
+costs an attempt, or an iteration that is traced by itself, never a value.
+
+A loop is taken to be refused again where `OFTEN` captures, one after the other, have found so for one reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dynamo_lite.capture.places import Place, namespace
+from dynamo_lite.capture.restraints import Lesson, Restraints, place_in
+from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.state import Frame, LoopPlan, Tracer
+
+OFTEN = 2
+
+
+def recall(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
+    """Begin a plan with what is known of its loop."""
+    plans = (tracer.plans[region.key] for region in reversed(tracer.regions) if region.key in tracer.plans)
+    around = next((one.chain for one in plans), ())
+    plan.chain = ((*place_in(frame.code, header), frame.code.qualname, len(tracer.frames) > 1), *around)
+    lesson = tracer.restraints.lessons.get(plan.chain)
+    if lesson is None:
+        return
+    if tracer.regions or len(tracer.frames) > 1:  # one that the segment itself has begun may be past its first iteration
+        plan.peel, plan.differing = lesson.peel, set(lesson.differing)
+    plan.fixed |= lesson.fixed
+    plan.numbers |= lesson.numbers
+    plan.steps |= lesson.steps
+    plan.guessed |= lesson.numbers | lesson.steps.keys()
+    source = namespace(tracer, frame.namespace).source if lesson.variables else None
+    plan.places |= {Place(source, name): is_read for name, is_read in lesson.variables.items()}
+    if lesson.often >= OFTEN:
+        plan.refused = lesson.refused
+
+
+def remember(restraints: Restraints, plans: Iterable[LoopPlan], globals_: dict[str, Any]) -> None:
+    """Keep what one capture of a function with these globals has taught."""
+    alike: dict[tuple[Any, ...], list[LoopPlan]] = {}
+    for plan in plans:
+        if plan.chain:
+            alike.setdefault(plan.chain, []).append(plan)
+    for chain, those in alike.items():  # several where branches stand around it, and in a first iteration
+        lesson = restraints.lessons.setdefault(chain, Lesson())
+        refused = next((plan.refused for plan in those if plan.refused is not None), None)
+        is_same = refused is not None and lesson.refused is not None and refused[0] == lesson.refused[0]
+        lesson.refused, lesson.often = refused, lesson.often + 1 if is_same else 1
+        if refused is not None:
+            continue
+        peeled = max(those, key=lambda plan: plan.peel)
+        known = max(those, key=lambda plan: len(plan.fixed) + len(plan.numbers) + len(plan.steps))
+        lesson.peel, lesson.differing = peeled.peel, {name for name in peeled.differing if isinstance(name, str)}
+        lesson.fixed = {path for path in known.fixed if isinstance(path[0], str)}
+        lesson.numbers = {path for path in known.numbers if isinstance(path[0], str)}
+        lesson.steps = {path: step for path, step in known.steps.items() if isinstance(path[0], str)}
+        lesson.variables = {
+            place.key: any(plan.places.get(place, False) for plan in those)
+            for plan in those
+            for place in plan.places
+            if _is_variable(place.where, globals_)
+        }
+
+
+def _is_variable(where: Any, globals_: dict[str, Any]) -> bool:
+    return isinstance(where, Source) and where.kind == "const" and where.key.value is globals_
+
+
+__all__ = ["recall", "remember"]
