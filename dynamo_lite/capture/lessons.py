@@ -29,7 +29,7 @@ def recall(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     lesson = tracer.restraints.lessons.get(plan.chain)
     if lesson is None:
         return
-    if tracer.regions or len(tracer.frames) > 1:  # one that the segment itself has begun may be past its first iteration
+    if tracer.regions or len(tracer.frames) > 1:  # one that the segment begins in may be past its first iteration
         plan.peel, plan.differing = lesson.peel, set(lesson.differing)
     plan.fixed |= lesson.fixed
     plan.numbers |= lesson.numbers
