@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NoReturn
 
+from dynamo_lite.capture.aggregates import require_alone
 from dynamo_lite.capture.arms import check_sizes, declining_way
 from dynamo_lite.capture.choices import (
     GoesOn,
@@ -469,6 +470,8 @@ class Walk:
         self._restore(locals_, contents, stack)
         for owner, key, value in places:
             put(owner, key, value)
+        read = [value for name, value in locals_.items() if name in wanted[0] | wanted[1]]
+        require_alone(tracer, frame, list(dict.fromkeys(merge.gone)), read, refuse)
         if join is not None:
             frame.index = join
         if isinstance(goes_on, int) and not isinstance(goes_on, bool):  # the place of a number that the choice yields

@@ -20,7 +20,8 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.complex_numbers import has_items, is_like, parted, with_items
+from dynamo_lite.capture.aggregates import has_items, is_like, with_items
+from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import grown_length
@@ -34,6 +35,7 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
+    InstanceValue,
     NumberValue,
     Picked,
     SequenceValue,
@@ -261,6 +263,7 @@ class Merge:
     eithers: list[EitherValue] = field(default_factory=list)
     equals: list[NumberValue] = field(default_factory=list)  # numbers that are equal, and not the same objects
     known: dict[tuple[Value, Value], Value] = field(default_factory=dict)
+    gone: list[InstanceValue] = field(default_factory=list)  # objects for which another one stands behind the choice
 
     def local(self, name: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value | None:
         """What a local holds; None if nothing, or nobody reads it."""
@@ -315,7 +318,8 @@ class Merge:
                 self.nodes.append((first.node, second.node))
                 self.arrays.append(ArrayValue(None, first.node))
                 return self.arrays[-1]
-        if has_items(first) and is_like(first, second):
+        if self.goes_by_items(first, second):
+            self.gone += [one for one in (first, second) if isinstance(one, InstanceValue)]
             pairs = zip(first.items, second.items, strict=True)  # type: ignore[attr-defined]
             return with_items(self.tracer, first, [self.value(what, pair, wanted) for pair in pairs])
         one, other = as_scalar(first), as_scalar(second)
@@ -330,6 +334,10 @@ class Merge:
         if numbers is not None:
             return numbers
         self.refuse("loop-state", f"{what}, which is of one type in one branch and of another in the other")
+
+    def goes_by_items(self, first: Value, second: Value) -> bool:
+        """Whether what stands for two values has what stands for their items."""
+        return (has_items(first) or isinstance(first, InstanceValue)) and is_like(first, second)
 
     def parts(self, value: Value, region: Region) -> Parts | None:
         """The parts of a value of one branch."""
@@ -403,7 +411,7 @@ class Merge:
         while isinstance(value, EitherValue):
             value = value.second
         if not isinstance(value, ArrayValue):
-            if has_items(value):
+            if has_items(value) or isinstance(value, InstanceValue):
                 items = [realise(self.tracer, item) for item in value.items]  # type: ignore[attr-defined]
                 return with_items(self.tracer, value, [self.stand_in(what, item, None, region) for item in items])
             number = as_scalar(value)
@@ -457,6 +465,10 @@ class StraightMerge(Merge):
         if any(isinstance(value, SequenceValue) and id(value) in self.objects for value in (first, second)):
             self.refuse("loop-state", f"{what}, which may be a tuple from before the branch")
         return super().differing(what, first, second, wanted)
+
+    def goes_by_items(self, first: Value, second: Value) -> bool:
+        """As elsewhere; which object one is, is seen there."""
+        return has_items(first) and is_like(first, second)
 
     def parts(self, value: Value, region: Region) -> Parts | None:
         """As elsewhere; an array may stand beside None, too."""

@@ -8,8 +8,6 @@ that what is known of which object a float is (objects.py, choices.py) says it o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
     CallValue,
@@ -19,7 +17,6 @@ from dynamo_lite.capture.value import (
     EitherValue,
     NumberValue,
     Picked,
-    SequenceValue,
     TextValue,
     Value,
     choice_of,
@@ -97,23 +94,4 @@ def _object_of(value: ComplexValue, part: Value) -> Value:
     return CallValue(None, complex, [part, value.items[1]])
 
 
-def has_items(value: Value) -> bool:
-    """Whether it is carried and merged item by item: a tuple that is made in this segment, of which nobody knows the
-    identity, or a complex number by its parts."""
-    is_tuple = isinstance(value, SequenceValue) and value.kind is tuple and value.source is None
-    return is_tuple or isinstance(value, ComplexValue)
-
-
-def with_items(tracer: Tracer, like: Value, items: Sequence[Value]) -> Value:
-    """A value like that one, of other items."""
-    return of_parts(tracer, *items) if isinstance(like, ComplexValue) else SequenceValue(None, tuple, list(items))
-
-
-def is_like(one: Value, other: Value) -> bool:
-    """Whether two values that have items are of one kind and length."""
-    if isinstance(one, SequenceValue) and isinstance(other, SequenceValue):
-        return other.kind is tuple and len(one.items) == len(other.items)
-    return isinstance(one, ComplexValue) and isinstance(other, ComplexValue)
-
-
-__all__ = ["from_outside", "has_items", "is_like", "made_of", "object_of", "of_parts", "parted", "with_items"]
+__all__ = ["from_outside", "made_of", "object_of", "of_parts", "parted"]

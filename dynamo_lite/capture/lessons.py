@@ -34,6 +34,7 @@ def recall(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     plan.fixed |= lesson.fixed
     plan.numbers |= lesson.numbers
     plan.steps |= lesson.steps
+    plan.replaced |= lesson.replaced
     plan.guessed |= lesson.numbers | lesson.steps.keys()
     source = namespace(tracer, frame.namespace).source if lesson.variables else None
     plan.places |= {Place(source, name): is_read for name, is_read in lesson.variables.items()}
@@ -60,6 +61,7 @@ def remember(restraints: Restraints, plans: Iterable[LoopPlan], globals_: dict[s
         lesson.fixed = {path for path in known.fixed if isinstance(path[0], str)}
         lesson.numbers = {path for path in known.numbers if isinstance(path[0], str)}
         lesson.steps = {path: step for path, step in known.steps.items() if isinstance(path[0], str)}
+        lesson.replaced = {name for plan in those for name in plan.replaced if isinstance(name, str)}
         lesson.variables = {
             place.key: any(plan.places.get(place, False) for plan in those)
             for plan in those

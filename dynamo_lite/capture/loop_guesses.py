@@ -9,8 +9,8 @@ traced. INVARIANT: a loop is not refused, nor a way in it found to be set apart,
 
 from __future__ import annotations
 
+from dynamo_lite.capture.aggregates import has_items
 from dynamo_lite.capture.choices import parts_of
-from dynamo_lite.capture.complex_numbers import has_items
 from dynamo_lite.capture.eithers import Form, forms_of
 from dynamo_lite.capture.loop_code import even_steps
 from dynamo_lite.capture.loop_places import Name

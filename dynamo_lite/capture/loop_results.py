@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dynamo_lite.capture.complex_numbers import has_items, with_items
+from dynamo_lite.capture.aggregates import has_items, with_items
 from dynamo_lite.capture.eithers import put_together
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under

@@ -12,16 +12,18 @@ trace in the capture that counts.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import field
 from functools import partial
 from typing import NoReturn
 
 from dynamo_lite import ops
+from dynamo_lite.capture.aggregates import by_parts, has_items, instances_in, is_like, is_replaced, require_alone
 from dynamo_lite.capture.branches import GoesOn, Walk
 from dynamo_lite.capture.choices import stand_in_node
 from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
-from dynamo_lite.capture.complex_numbers import has_items, is_like, parted
+from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
 from dynamo_lite.capture.leaving import (
     CannotLeave,
@@ -44,6 +46,7 @@ from dynamo_lite.capture.loop_guesses import (
     is_carriable,
     learn_either,
 )
+from dynamo_lite.capture.loop_pauses import pause_at, refuse_pauses, see_whether_alone
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of, recall_ways, starts_segment
 from dynamo_lite.capture.loop_results import (
@@ -76,6 +79,7 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
+    InstanceValue,
     IteratorValue,
     NumberValue,
     SequenceValue,
@@ -89,12 +93,9 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
-from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, substitute, symbols_of
-from dynamo_lite.pycode import begins_at, handlers_at, liveness
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, symbols_of
+from dynamo_lite.pycode import handlers_at, liveness
 from dynamo_lite.pycode.flow import natural_loop
-
-MANY_WAYS = 3
-MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
 
 
 class _Differs(Exception):
@@ -136,6 +137,8 @@ class Attempt:
     handed: set[Path] = field(default_factory=set)  # of `held`: what no iteration reads
     closed: set[Path] = field(default_factory=set)  # of `final`: what they are is what they were if nothing runs
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
+    gone: list[InstanceValue] = field(default_factory=list)  # objects before the loop that it carries by parts
+    left: dict[Path, InstanceValue] = field(default_factory=dict)  # and after an iteration
     learned: bool = False  # something about numbers, so that the next attempt is another
     works_on_computed: bool = False  # what the segment computes, by a loop that none can begin in the middle of
     before: dict[Name, Value] = field(default_factory=dict)  # what names hold before the loop
@@ -161,7 +164,7 @@ class Attempt:
         self.loop = without(frame.code, self.loop, self.header, inside)
         self.at_name = index_name(self.header) if inside else ""
         if exit_index is None:
-            self._refuse("loop-exit", "nothing that it tests")
+            self.refuse("loop-exit", "nothing that it tests")
         apart = tuple(sorted(self.plan.apart))
         names = stored_names(frame.code, self.loop)
         names -= {name for name in names & frame.cells.keys() if frame.cells[name].concrete is not None}  # places
@@ -176,7 +179,7 @@ class Attempt:
         try:
             self.owners = find_owners(self.machine, self.plan)
         except Unreached as found:
-            self._refuse(*found.args)
+            self.refuse(*found.args)
         self.works_on_computed = not is_while and any(map(is_computed, frame.locals.values()))
         self.around = {place: get(tracer, owner, place.key) for place, owner in self.owners.items()}
         places: frozenset[Name] = frozenset(self.owners)
@@ -207,6 +210,8 @@ class Attempt:
         try:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
+            aside |= {id(one) for one in instances_in(map(self._get, self.plan.replaced & before.keys()))}
+            self._require_alone(self.gone, frozenset())
             state, held = mutable_state(tracer, aside), snapshot(tracer)
             if apart:
                 frame.locals[self.way_name] = ConstantValue(None, 0)
@@ -215,19 +220,19 @@ class Attempt:
             self._run_body(walk)
             if frame.stack != around or not self._only_places(state, held, aside):
                 learn_ends(tracer, self.region)
-                self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
+                self.refuse("loop-state", "a list, dict, cell or iterator from before the loop")
             seen = {place for place, owner in self.owners.items() if is_seen_after(owner, place.key)}
             after = frozenset(seen).union(behind, cells, {self.way_name, self.at_name} if apart else ())
             if apart and self.goes_on is False:
-                self._refuse("loop-exit", "its first iteration")
+                self.refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
                 # What one way leaves as it was depends on the iteration before.
                 self.read |= exposed(frame.code, self.loop, self.header, behind, names)
             self._compare_locals(before, live, after)
             if iterator is not None and walk.leaves and self._is_held(iterator):
-                self._refuse("loop-state", "an iterator from before the loop, which it may leave early")
+                self.refuse("loop-state", "an iterator from before the loop, which it may leave early")
             if is_while and not walk.leaves:
-                self._refuse("loop-exit", "nothing that it tests")
+                self.refuse("loop-exit", "nothing that it tests")
         except Returned:
             self._refuse_way("loop-exit", "return")
         except Break as reason:
@@ -268,7 +273,7 @@ class Attempt:
         own = {(id(owner), place.key) for place, owner in self.owners.items()}
         return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own)
 
-    def _refuse(self, reason: str, detail: str) -> NoReturn:
+    def refuse(self, reason: str, detail: str) -> NoReturn:
         doubt(self.machine.tracer, self.plan)
         if not (self.works_on_computed and starts_segment(self.machine.tracer, self.frame, self.header)):
             self.plan.refused = (reason, detail)
@@ -281,9 +286,9 @@ class Attempt:
         way = None if self.walk is None else self.walk.way
         is_root = len(tracer.frames) == 1
         if way is None or way in self.plan.apart or handlers_at(frame.code, way) is not None:
-            self._refuse(reason, detail)
+            self.refuse(reason, detail)
         if is_root and not goes_on_at(frame.code, way):
-            self._refuse(reason, detail)
+            self.refuse(reason, detail)
         doubt(tracer, self.plan)
         self.plan.apart.add(way)
         raise Retry
@@ -292,7 +297,7 @@ class Attempt:
         """Begin again where a condition on an index can be decided by then, else refuse the loop."""
         if learn(self.machine.tracer, condition):
             raise Retry
-        self._refuse("loop-dependent", undecided(self.machine.tracer, condition))
+        self.refuse("loop-dependent", undecided(self.machine.tracer, condition))
 
     def _differs(self, path: Path) -> NoReturn:
         """What the name holds is of another kind after an iteration."""
@@ -307,7 +312,7 @@ class Attempt:
             self.plan.numbers.discard(path)
             self.plan.guessed.discard(path)
             raise Retry
-        self._refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
+        self.refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
 
     # -- before the body --------------------------------------------------------------------------
 
@@ -330,6 +335,9 @@ class Attempt:
                 self._set(name, unread(self.plan, name))
             elif value is not None and name in live:
                 before[name] = parted(self.machine.tracer, realise(self.machine.tracer, value))
+                if name in self.plan.replaced:
+                    self.gone += instances_in([before[name]])
+                    before[name] = by_parts(self.machine.tracer, before[name])
                 forms = self.plan.eithers.get(name)
                 either = None if forms is None else enter_either(self.machine.tracer, before[name], forms)
                 if either is not None:
@@ -392,6 +400,12 @@ class Attempt:
             self.region.before.add(expr)
         return value
 
+    def _require_alone(self, objects: list[InstanceValue], names: Set[Name]) -> None:
+        """Refuse where something but these names and places, which the body sets, has an object that goes by parts."""
+        live = [value for name, value in self.frame.locals.items() if name in self.live_after - names]
+        inside = [one for path, one in self.left.items() if isinstance(path[0], Place)]
+        require_alone(self.machine.tracer, self.frame, objects, live, self.refuse, inside)
+
     def _may_change(self, path: Path, begin: Scalar) -> bool:
         """Whether to take a number for one that changes until the contrary is seen: a `while` tests what it changes."""
         if self.exit_index is not None or path in self.plan.fixed or path[0] not in self.read:
@@ -434,6 +448,7 @@ class Attempt:
         share_numbers(self.machine.tracer, self.entered, self.became, after)
         if differing is not None:
             self._peel(differing)
+        self._require_alone(list(self.left.values()), self.plan.replaced)
 
     def _compare(self, path: Path, before: Value | None, after: Value | None, read: bool) -> None:
         """Note what has become of a value in one iteration. read: the next iteration may read it."""
@@ -469,6 +484,8 @@ class Attempt:
         if before is not None and has_items(before):
             if not is_like(before, after):
                 self._differs(path)
+            if isinstance(after, InstanceValue):
+                self.left[path] = after
             pairs = zip(before.items, after.items, strict=True)  # type: ignore[attr-defined]
             for place, (one, other) in enumerate(pairs):
                 self._compare((*path, place), realise(tracer, one), other, read)
@@ -487,6 +504,9 @@ class Attempt:
             self.held[path] = after
         elif before is not None and same(before, after) and is_one_object(before, after):
             pass
+        elif is_replaced(before, after):
+            self.plan.replaced.add(path[0])
+            self.learned = True
         elif before is not None and read:
             self._guess_step(path, before, after)
         elif isinstance(after, ArrayValue) and self.goes_on is not True and self._made_inside(after):
@@ -596,7 +616,7 @@ class Attempt:
         late += [path for path in self.held if path[0] in live and path[0] not in own and self._may_be_as_before(path)]
         tracer.regions.pop()
         if self.region.pauses:
-            self._see_whether_alone()
+            see_whether_alone(self)
         if (late or self.late) and not self._runs_at_all():
             self.undo()
             for name in self.stored:
@@ -633,11 +653,11 @@ class Attempt:
         if tracer.stored and not leaves and not tracer.regions:
             raise StoresShow
         if self.region.pauses and not leaves:
-            self._refuse_pauses()
+            refuse_pauses(self)
         if self.region.pauses:
             (name,) = tracer.yield_names(1)
             index = tracer.root.add_yield(name, "int")
-            loop.params["pause"] = index, *(self._pause_at(pause, index) for pause in self.region.pauses)
+            loop.params["pause"] = index, *(pause_at(self, pause, index) for pause in self.region.pauses)
         for name in self.stored:
             paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers, self.parted))
             known = name in live and (name in before or any(paths))
@@ -648,34 +668,6 @@ class Attempt:
         tells."""
         is_flag = path[:-1] in self.eithers and path[-1] == 0
         return path in self.handed or not (is_flag or is_tagged(self))
-
-    def _see_whether_alone(self) -> None:
-        """Have the first iteration run by itself if the loop pauses in front of it; that it does not is guarded."""
-        tracer, pauses = self.machine.tracer, self.region.pauses or ()
-        if any(tracer.is_carried(pause) for pause in pauses):
-            self._refuse_pauses()
-        try:
-            first = (self._pause_at(pause, self.bounds[0]) for pause in pauses)
-            alone = any(tracer.relate(make("and", self.more, pause)) for pause in first)
-        except Break:  # evaluating it raises
-            self._refuse_pauses()
-        if not alone:
-            return
-        # The ways through the rest of one iteration and through the next one would make many segments together.
-        parts = len(self.plan.avoided) >= MANY_WAYS and not begins_at(self.frame.code, self.header)
-        if parts or len(self.plan.alone) == MAX_ALONE:
-            self.plan.outcome = "paused"
-            raise Break("loop-pauses", f"iteration {len(self.plan.alone)} of this segment")
-        self.plan.alone.add(self.number)
-        raise Retry
-
-    def _pause_at(self, pause: Scalar, index: Scalar) -> Scalar:
-        """Whether the loop pauses in front of the iteration with that index."""
-        return substitute(self.machine.tracer.canonical(pause), {self.region.index.name: index})
-
-    def _refuse_pauses(self) -> NoReturn:
-        reason, detail, _ = next(iter(self.plan.avoided.values()))
-        self._refuse(reason, detail)
 
     def _left(self, name: Name, before: dict[Name, Value], left: Behind) -> Value | None:
         """What a local holds when the loop is left between two iterations."""
@@ -734,7 +726,7 @@ class Attempt:
         for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value, leaves)]:
             end = as_scalar(self.final[path])
             if end is None or kind_of(end) == "complex":
-                self._refuse("loop-state", f"the local {path[0]}, which holds numbers that it computes")
+                self.refuse("loop-state", f"the local {path[0]}, which holds numbers that it computes")
             self.held[path] = self.final.pop(path)
             self.handed.add(path)
             self.begins[path] = {"int": 0, "float": 0.0, "bool": False}[kind_of(end)]
@@ -753,9 +745,9 @@ class Attempt:
         if len(tracer.regions) == 1:
             carry_positions(self)
             found = numbers_left(self, live | entered)
-            self.objects = tell_apart(tracer, self.region, found, self._count(), self, self._refuse)
+            self.objects = tell_apart(tracer, self.region, found, self._count(), self, self.refuse)
         if len(self.next) > MAX_NUMBERS:
-            self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
+            self.refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
 
     def is_made(self, path: Path, value: Value) -> bool:
         """Whether what is at `path` behind the loop may be another object than `value`, which an iteration leaves."""

@@ -54,6 +54,7 @@ class Lesson:
     fixed: set[tuple[Any, ...]] = field(default_factory=set)
     numbers: set[tuple[Any, ...]] = field(default_factory=set)
     steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    replaced: set[str] = field(default_factory=set)
     variables: dict[str, bool] = field(default_factory=dict)
     refused: tuple[str, str] | None = None
     often: int = 0

@@ -170,7 +170,8 @@ class LoopPlan:
     first, where that is all the reason; unpeeled: none can, since such a one breaks the graph. steps: by path (a
     local's name, places in tuples) the int that a number grows by in every iteration. numbers: the paths of those that
     change otherwise; fixed: of those that do not. eithers: the locals that hold one kind of value after some iterations
-    and another after others, with the forms of both (eithers.py). places: those besides locals that an iteration
+    and another after others, with the forms of both (eithers.py). replaced: those that hold another object of the same
+    class after each iteration (aggregates.py). places: those besides locals that an iteration
     changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program is to hold
     all items from before the loop on (True), or which are to have their length guarded there (False; lists.py). rows:
     lists of which an array is wanted after it: the type of its rows, whether these are counted, how many there are at
@@ -201,6 +202,7 @@ class LoopPlan:
     numbers: set[tuple[Any, ...]] = field(default_factory=set)
     fixed: set[tuple[Any, ...]] = field(default_factory=set)
     eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
+    replaced: set[Any] = field(default_factory=set)
     places: dict[Any, bool] = field(default_factory=dict)
     lists: dict[Any, bool] = field(default_factory=dict)
     rows: dict[Any, Any] = field(default_factory=dict)

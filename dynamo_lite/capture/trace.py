@@ -375,7 +375,7 @@ def _trace(
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
     examples = tuple(tracer.example_inputs)
     for plan in plans.values():
-        for learned in (plan.eithers, plan.places, plan.steps, plan.numbers, plan.fixed, plan.guessed):
+        for learned in (plan.eithers, plan.replaced, plan.places, plan.steps, plan.numbers, plan.fixed, plan.guessed):
             learned.clear()  # which may refer to the caller's objects
     return Capture(
         graph,

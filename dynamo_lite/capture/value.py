@@ -530,11 +530,18 @@ class ObjectValue(Value):
 class InstanceValue(Value):
     """An object of an ordinary class that this segment makes (instances.py); residual code makes it where it lives on.
 
-    made_of: the class as it was found. stored: its attributes, in order."""
+    made_of: the class as it was found. stored: its attributes, in order. by_parts: a loop carries these, each by
+    itself, and it is another object behind each iteration (aggregates.py)."""
 
     cls: type = object
     made_of: Value = field(default=None)  # type: ignore[assignment]
     stored: dict[str, Value] = field(default_factory=dict)
+    by_parts: bool = False
+
+    @property
+    def items(self) -> list[Value]:
+        """What its attributes hold."""
+        return list(self.stored.values())
 
 
 @dataclass(eq=False, slots=True)

@@ -1,0 +1,101 @@
+"""Values that loops carry and choices merge part by part: tuples, complex numbers, objects of ordinary classes.
+
+    for i in range(n):
+        s = s + dt * rhs(s)         # s = State(x, v): the loop carries two floats
+
+An object that each iteration replaces by another one of its class is its attributes, as long as one name alone has it:
+then nobody can tell whether a name still has the object that it had. So such a loop is refused where something else
+holds the object before the first iteration, or behind one; and a branch is, where what it has put together lives on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from dynamo_lite.capture.complex_numbers import of_parts
+from dynamo_lite.capture.sameness import parts
+from dynamo_lite.capture.state import Frame, Tracer
+from dynamo_lite.capture.value import ComplexValue, InstanceValue, SequenceValue, Value
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.pycode import liveness
+
+Refuse = Callable[[str, str], Any]
+
+
+def has_items(value: Value) -> bool:
+    """Whether it is carried and merged item by item: a tuple that is made in this segment, of which nobody knows the
+    identity, a complex number by its parts, or an object `by_parts`."""
+    is_tuple = isinstance(value, SequenceValue) and value.kind is tuple and value.source is None
+    return is_tuple or isinstance(value, ComplexValue) or (isinstance(value, InstanceValue) and value.by_parts)
+
+
+def with_items(tracer: Tracer, like: Value, items: Sequence[Value]) -> Value:
+    """A value like that one, of other items."""
+    if isinstance(like, InstanceValue):
+        return InstanceValue(None, like.cls, like.made_of, dict(zip(like.stored, items, strict=True)))
+    return of_parts(tracer, *items) if isinstance(like, ComplexValue) else SequenceValue(None, tuple, list(items))
+
+
+def is_like(one: Value, other: Value) -> bool:
+    """Whether two values that have items are of one kind and length."""
+    if isinstance(one, SequenceValue) and isinstance(other, SequenceValue):
+        return other.kind is tuple and len(one.items) == len(other.items)
+    if isinstance(one, InstanceValue) and isinstance(other, InstanceValue):
+        return one.cls is other.cls and list(one.stored) == list(other.stored)
+    return isinstance(one, ComplexValue) and isinstance(other, ComplexValue)
+
+
+def by_parts(tracer: Tracer, value: Value) -> Value:
+    """An object that is made here, as one that goes by its parts, and those in it; any other value as it is."""
+    if not isinstance(value, InstanceValue):
+        return value
+    items = {name: by_parts(tracer, realise(tracer, item)) for name, item in value.stored.items()}
+    return InstanceValue(None, value.cls, value.made_of, items, by_parts=True)
+
+
+def is_replaced(before: Value | None, after: Value) -> bool:
+    """Whether an iteration has left another object of the same class where one was that goes as it is."""
+    is_object = isinstance(before, InstanceValue) and not before.by_parts and before is not after
+    return is_object and before is not None and is_like(before, after)
+
+
+def instances_in(values: Iterable[Value | None]) -> list[InstanceValue]:
+    """The objects made here among some values, and in each other; one as often as something holds it."""
+    work, found, met = list(values), list[InstanceValue](), set[Value]()
+    while work:
+        value = work.pop()
+        if isinstance(value, InstanceValue):
+            found.append(value)
+        if value is not None and value not in met:
+            met.add(value)
+            work += parts(value)
+    return found
+
+
+def require_alone(
+    tracer: Tracer,
+    frame: Frame,
+    objects: Sequence[InstanceValue],
+    live: Iterable[Value],
+    refuse: Refuse,
+    inside: Sequence[InstanceValue] = (),
+) -> None:
+    """Refuse where something holds one of some objects, or one is among them twice. live: what `frame`, the innermost,
+    holds that may be read. inside: those of the objects that something holds once, at their own place in it."""
+    if not objects:
+        return
+    work = [*live, *frame.stack, *frame.cells.values(), *tracer.stored, *tracer.namespaces.values()]
+    for outer in tracer.frames:
+        if outer is not frame:
+            names = liveness(outer.code)[outer.index]
+            work += [value for name, value in outer.locals.items() if name in names or name.startswith(".")]
+            work += [*outer.stack, *outer.cells.values()]
+    holders = Counter(instances_in(work))
+    holders.subtract(inside)
+    if len(set(objects)) < len(objects) or any(holders[one] > 0 for one in objects):
+        refuse("loop-state", "an object that something else holds, too")
+
+
+__all__ = ["by_parts", "has_items", "instances_in", "is_like", "is_replaced", "require_alone", "with_items"]
