@@ -223,9 +223,8 @@ def _is_numpy_scalar(value: Value) -> bool:
 def _is_tuple_of_scalars(tracer: Tracer, value: Value) -> bool:
     if isinstance(value, ComplexValue):
         return True
-    if not has_items(value):
+    if not has_items(value) or not isinstance(value, SequenceValue):
         return False
-    assert isinstance(value, SequenceValue)
     items = [realise(tracer, item) for item in value.items]
     return all(_is_numpy_scalar(item) or as_scalar(item) is not None for item in items)
 

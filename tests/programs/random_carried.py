@@ -1,0 +1,140 @@
+"""Random functions with objects of small classes that iterations replace, share, change and choose between."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Pair:
+    """Two values."""
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a = a
+        self.b = b
+
+    def __add__(self, other: Pair) -> Pair:
+        return Pair(self.a + other.a, self.b - other.b)
+
+    def __rmul__(self, factor: Any) -> Pair:
+        return Pair(factor * self.a, factor * self.b)
+
+    def turned(self) -> Pair:
+        """Another one."""
+        return Pair(self.b, -self.a)
+
+    def limited(self, limit: float) -> Pair:
+        """Itself, or another one."""
+        if self.a > limit:
+            return Pair(limit, self.b)
+        return self
+
+
+class Box:
+    """A Pair and a number."""
+
+    def __init__(self, pair: Pair, n: Any) -> None:
+        self.pair = pair
+        self.n = n
+
+    def next(self, step: Any) -> Box:
+        """Another one, maybe with the same Pair."""
+        return Box(self.pair if self.n % 3 == 2 else 0.5 * self.pair, self.n + step)
+
+
+class Other(Pair):
+    """The same in another class."""
+
+
+NAMES = ("p", "q", "r")
+_NEW = (
+    *("Pair({f}, {f})", "{o}.turned()", "{o} + {o}", "0.5 * {o}", "{o}", "{o}.limited(2.0)"),
+    *("{o} + 0.25 * {o}.turned()", "Pair({o}.b, {f})", "make({o}, {f})", "box.pair", "Pair({f}, {f}) if {c} else {o}", "{o} if {c} else {o}"),
+)
+_FLOATS = (
+    *("{o}.a", "{o}.b", "x[i]", "0.5", "float(i)", "{o}.a * 0.5", "x[i] - {o}.b", "t", "min({o}.a, 3.0)", "i"),
+    "x[i] * i",
+)
+_CONDITIONS = (
+    *("x[i] > 0.2", "i % 2", "{o}.a > {o}.b", "{o} is {o}", "i == 3", "{o}.a < 1.0", "i > 100"),
+    "{o} is not {o}",
+)
+
+
+def source(seed: int) -> str:
+    """The text of a function f(x, given, n)."""
+    pick = random.Random(seed)
+    names = NAMES[: pick.choice((1, 2, 2, 3))]
+
+    def fill(text: str) -> str:
+        while "{" in text:
+            for key, those in (("{f}", _FLOATS), ("{c}", _CONDITIONS), ("{o}", names)):
+                text = text.replace(key, pick.choice(those), 1)
+        return text
+
+    def statement(deep: int) -> list[str]:
+        kind = pick.random()
+        name = pick.choice(names)
+        if kind < 0.5:
+            return [f"{name} = {fill(pick.choice(_NEW))}"]
+        if kind < 0.6 and len(names) > 1:
+            one, other = pick.sample(names, 2)
+            return [f"{one}, {other} = {other}, {fill(pick.choice(_NEW))}"]
+        if kind < 0.68:
+            return [f"{name}.{pick.choice('ab')} {pick.choice(('=', '+='))} {fill(pick.choice(_FLOATS))}"]
+        if kind < 0.76:
+            return [f"t += {fill(pick.choice(_FLOATS))}"]
+        if kind < 0.80:
+            return [pick.choice(("box = box.next(1)", f"box = Box({name}, i)", "box.n += 1", f"box.pair = {name}"))]
+        if kind < 0.82:
+            return [pick.choice((f"kept.append({name})", f"held = {name}", f"{name} = Other({name}.a, {name}.b)"))]
+        if kind < 0.84:
+            return [fill("if {c}: print(i, {o}.a)")]
+        if kind < 0.87:
+            return [fill(pick.choice(("if {c}: break", "if {c}: continue", "if {c}: return {o}, t")))]
+        if deep > 1:
+            return [f"{name} = {name}.turned()"]
+        if kind < 0.95:
+            lines = [fill("if {c}:"), *("    " + line for line in statement(deep + 1))]
+            if pick.random() < 0.5:
+                lines += ["else:", *("    " + line for line in statement(deep + 1))]
+            return lines
+        return ["for j in range(3):", *("    " + line for line in statement(deep + 1))]
+
+    begin = pick.choice(("Pair(0.5, 1.0)", "Pair(x[0], 1.0)", "given", "Pair(1, 0)", "Pair(x[0], x[1])"))
+    lines = ["def f(x, given, n):", "    t = 0.0; kept = []; held = None; i = 0"]
+    lines += [f"    {name} = {pick.choice((begin, begin, 'Pair(1.0, 2.0)', names[0]))}" for name in names]
+    lines[2] = f"    {names[0]} = {begin}"
+    lines.append(f"    box = Box({pick.choice((names[0], 'Pair(1.0, 1.0)'))}, 0)")
+    over = pick.choice(("for i in range(n):", "for i in range(n):", "while i < n:"))
+    lines.append("    " + over)
+    if over.startswith("while"):
+        lines.append("        i += 1")
+    for _ in range(pick.choice((1, 2, 3, 4))):
+        lines += ["        " + line for line in statement(0)]
+    shown = [f"{name}.a, {name}.b, type({name}).__name__" for name in names]
+    same = [f"{one} is {other}" for one in names for other in (*names, "given", "box.pair", "held") if one != other]
+    lines.append(f"    return {', '.join(shown)}, [{', '.join(same)}], t, box.n, box.pair.a, [one.a for one in kept]")
+    return "\n".join(lines) + "\n"
+
+
+def make(pair: Pair, value: Any) -> Pair:
+    """A Pair by a function."""
+    made = Pair(pair.b, pair.a)
+    made.b = value
+    return made
+
+
+def function(text: str) -> Callable[..., Any]:
+    """The function with that text."""
+    names: dict[str, Any] = {"np": np, "Pair": Pair, "Box": Box, "Other": Other, "make": make}
+    exec(compile(text, f"<{hash(text)}>", "exec"), names)
+    return names["f"]  # type: ignore[no-any-return]
+
+
+def arguments(seed: int, n: int) -> tuple[Any, ...]:
+    """What it is called with."""
+    return np.random.default_rng(seed).normal(size=n + 2).round(2), Pair(0.5, 0.25), n
