@@ -52,7 +52,8 @@ class Other(Pair):
 NAMES = ("p", "q", "r")
 _NEW = (
     *("Pair({f}, {f})", "{o}.turned()", "{o} + {o}", "0.5 * {o}", "{o}", "{o}.limited(2.0)"),
-    *("{o} + 0.25 * {o}.turned()", "Pair({o}.b, {f})", "make({o}, {f})", "box.pair", "Pair({f}, {f}) if {c} else {o}", "{o} if {c} else {o}"),
+    *("{o} + 0.25 * {o}.turned()", "Pair({o}.b, {f})", "make({o}, {f})", "box.pair"),
+    *("Pair({f}, {f}) if {c} else {o}", "{o} if {c} else {o}"),
 )
 _FLOATS = (
     *("{o}.a", "{o}.b", "x[i]", "0.5", "float(i)", "{o}.a * 0.5", "x[i] - {o}.b", "t", "min({o}.a, 3.0)", "i"),
