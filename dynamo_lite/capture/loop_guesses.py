@@ -9,6 +9,7 @@ traced. INVARIANT: a loop is not refused, nor a way in it found to be set apart,
 
 from __future__ import annotations
 
+from dynamo_lite._C import abi
 from dynamo_lite.capture.aggregates import has_items
 from dynamo_lite.capture.choices import parts_of
 from dynamo_lite.capture.eithers import Form, forms_of
@@ -22,7 +23,7 @@ from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
 from dynamo_lite.pycode import Code
 
-MAX_NUMBERS = 16  # csrc/loop.c has room for so many
+MAX_NUMBERS = abi.MAX_CARRIED_NUMBERS  # csrc/loop.c has room for so many
 
 
 def is_carriable(begin: Scalar) -> bool:

@@ -6,7 +6,7 @@ Enters a frame at the loop's header, or what an iteration has left; leaves what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any, TypeAlias
 
 from dynamo_lite.capture.branches import Walk
@@ -34,7 +34,15 @@ from dynamo_lite.capture.rests import Bounds, left_behind
 from dynamo_lite.capture.sameness import unchanged
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Tracer, Ways
-from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, IteratorValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    CallValue,
+    ConstantValue,
+    GoneValue,
+    IteratorValue,
+    LazyValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import present, realise
 from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.pycode import Code
@@ -83,21 +91,28 @@ def _reach(machine: Machine, source: Source) -> Value:
 
 
 def only_places(
-    tracer: Tracer, plan: LoopPlan, state: State, before: Snapshot, is_known: Callable[[int, Any], bool]
+    tracer: Tracer,
+    plan: LoopPlan,
+    state: State,
+    before: Snapshot,
+    is_known: Callable[[int, Any], bool],
+    stored: Set[tuple[int, str]],
 ) -> bool:
     """Whether an iteration has changed nothing but the places of this attempt; raises Retry where the next one is to
     carry others, too. before: what places held when it began. is_known: whether one, of an owner by its id, is carried.
+    stored: the locals, by frame, that it sets.
     """
     after = snapshot(tracer)
     learned = False
     for owner, key in changed(tracer, before, after):
         if is_known(id(owner), key):
             continue
-        where = name_of(tracer, owner)
+        where = name_of(tracer, owner, stored)
         place = Place(where, key)
         if where is None or isinstance(owner, IteratorValue) or place in plan.places or len(plan.places) == MAX_PLACES:
             return False
-        plan.places[place] = was_looked_at(place_at(tracer, owner, key, before))
+        first = place_at(tracer, owner, key, before)
+        plan.places[place] = was_looked_at(first) or _is_number_like(first, place_at(tracer, owner, key, after))
         learned = True
     if learned:
         raise Retry
@@ -105,6 +120,18 @@ def only_places(
     only = unchanged(tracer, state)
     restore(tracer, after)
     return only
+
+
+def _is_number_like(first: Value | None, then: Value | None) -> bool:
+    """Whether a number stands where one of its type did. It is carried in any case: that some iteration reads what an
+    earlier one has put there would be seen place by place."""
+    number = None if then is None else as_scalar(then)
+    if number is None or first is None or kind_of(number) == "complex":
+        return False
+    if isinstance(first, LazyValue):
+        return type(first.concrete).__name__ == kind_of(number)
+    known = as_scalar(first)
+    return known is not None and kind_of(known) == kind_of(number)
 
 
 def bounds_of(

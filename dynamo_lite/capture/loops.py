@@ -271,7 +271,9 @@ class Attempt:
     def _only_places(self, state: State, held: Snapshot, aside: set[int]) -> bool:
         """Whether the iteration has changed nothing but the places of this attempt."""
         own = {(id(owner), place.key) for place, owner in self.owners.items()}
-        return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own)
+        depth = self.machine.tracer.frames.index(self.frame)
+        stored = {(depth, name) for name in self.stored if isinstance(name, str)}
+        return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own, stored)
 
     def refuse(self, reason: str, detail: str) -> NoReturn:
         doubt(self.machine.tracer, self.plan)

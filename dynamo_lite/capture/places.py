@@ -15,7 +15,7 @@ has stored nothing.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Set
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -422,9 +422,13 @@ def find_owner(tracer: Tracer, place: Place, reach: Callable[[Source], Value]) -
     return next((owner for owner, name in names.items() if name == place.where), None)
 
 
-def name_of(tracer: Tracer, owner: Value) -> Hashable | None:
-    """A name for an owner that other attempts know, too; None if there is none."""
-    return owner.source if owner.source is not None else reached_by_name(tracer).get(owner)
+def name_of(tracer: Tracer, owner: Value, without: Set[tuple[int, str]] = frozenset()) -> Hashable | None:
+    """A name for an owner that other attempts know, too; None if there is none. without: locals, by frame, that may
+    hold another one by then: by one of these it is named last."""
+    if owner.source is not None:
+        return owner.source
+    found = reached_by_name(tracer, without).get(owner)
+    return found if found is not None or not without else reached_by_name(tracer).get(owner)
 
 
 def unread(plan: LoopPlan, place: Place) -> UnreadValue:

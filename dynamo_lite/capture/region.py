@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from dynamo_lite._C import abi
 from dynamo_lite.capture.shared_views import address_root, remake, shared_views
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.graph.facts import Facts
@@ -21,7 +22,7 @@ from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.rewrite import map_scalars, rename_symbols
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed, symbols_of
 
-MAX_YIELDS = 16  # numbers of one choice: csrc/cond.c has room for so many
+MAX_YIELDS = abi.MAX_CARRIED_NUMBERS  # numbers of one choice: csrc/cond.c has room for so many
 
 Path = TypeVar("Path", bound=Hashable)
 

@@ -7,7 +7,7 @@ changes in place has been changed. loops.py and branches.py ask: what is the sam
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Set
 from typing import Any
 
 from dynamo_lite.capture.numbers import as_scalar
@@ -127,12 +127,13 @@ def _with_parts(work: list[Value | None]) -> list[Value]:
     return list(found)
 
 
-def reached_by_name(tracer: Tracer) -> dict[Value, Hashable]:
-    """Every value that some frame holds, or that a value holds, by a path to it that all attempts of a capture know."""
+def reached_by_name(tracer: Tracer, without: Set[tuple[int, str]] = frozenset()) -> dict[Value, Hashable]:
+    """Every value that some frame holds, or that a value holds, by a path to it that all attempts of a capture know.
+    without: locals, by the number of their frame, that do not count."""
     found: dict[Value, Hashable] = {}
     work: list[tuple[Value | None, tuple[Hashable, ...]]] = []
     for depth, frame in enumerate(tracer.frames):
-        work += [(value, (depth, name)) for name, value in sorted(frame.locals.items())]
+        work += [(value, (depth, name)) for name, value in sorted(frame.locals.items()) if (depth, name) not in without]
         work += [(cell, (depth, "cell", name)) for name, cell in sorted(frame.cells.items())]
         work += [(value, (depth, place)) for place, value in enumerate(frame.stack)]
     work += [(owner, ("stored", place)) for place, owner in enumerate(tracer.stored)]
