@@ -232,6 +232,13 @@ is_passing(DlBands *bands, int k, int n)
     return 2 * made->room < made->rows;
 }
 
+/* Whether an access goes through an array made here row by row. NB: it may also go along one of its rows. */
+static int
+is_by_rows(const DlBands *bands, const DlAccess *access)
+{
+    return access->made >= 0 && access->step == bands->made[access->made].row;
+}
+
 /* How much memory a band of one row touches, about: what the maps make, and what each reads besides. */
 static npy_intp
 bytes_of_band(const DlBands *bands, int n)
@@ -239,13 +246,20 @@ bytes_of_band(const DlBands *bands, int n)
     npy_intp bytes = 0;
     for (int k = 0; k < bands->n_made; k++) {
         const DlMade *made = &bands->made[k];
-        bytes += made->array != NULL && made->to > 0 ? made->row : 0;
+        int touched = 0;
+        for (int i = made->from; i < n && i < made->to && !touched; i++) {
+            const DlWaiting *waiting = &bands->waiting[i];
+            for (int a = 0; a < waiting->n && !touched; a++) {
+                touched = waiting->accesses[a].made == k && is_by_rows(bands, &waiting->accesses[a]);
+            }
+        }
+        bytes += made->array != NULL && touched ? made->row : 0;
     }
     for (int k = 0; k < n; k++) {
         const DlWaiting *waiting = &bands->waiting[k];
         for (int a = 0; a < waiting->n && waiting->begin < waiting->end; a++) {
             const DlAccess *access = &waiting->accesses[a];
-            int known = access->data == NULL || access->made >= 0 || access->step == 0;
+            int known = access->data == NULL || is_by_rows(bands, access) || access->step == 0;
             for (int b = 0; b < a && !known; b++) {
                 const DlAccess *met = &waiting->accesses[b];
                 known = met->data != NULL && met->data - access->data < 8 * access->step

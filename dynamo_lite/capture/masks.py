@@ -7,6 +7,7 @@ expression of the same operands, and nothing has been stored since into memory t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,42 +18,110 @@ from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import origins, written
-from dynamo_lite.graph.scalar import Symbol
+from dynamo_lite.graph.scalar import Symbol, is_scalar, kind_of
 from dynamo_lite.graph.types import ArrayType
 
 MOST_COUNTS = 100  # in one graph: csrc/build_loop.c tells fewer than 255 stages of numbers apart
 _DEEPEST = 8  # of expressions that are compared
 
 
-def leading(index: tuple[Any, ...], ndim: int) -> Node | None:
-    """The mask that an index of an array of `ndim` axes is, with slices of whole axes behind it or not; None where it
-    is something else."""
-    if not index or not ops.masks.is_mask(index[0]):
-        return None
-    first, others = index[0], index[1:]
-    whole = [isinstance(other, slice) and other == slice(None) for other in others]
-    if not all(one or other is ... for one, other in zip(whole, others, strict=True)) or len(others) > 1 + sum(whole):
-        return None
-    return first if first.array_type.ndim + sum(whole) <= ndim else None
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a mask of an index selects from. x: a view of the array that is indexed, with the mask's axes in front; at:
+    where the axis of what is selected stands in the result."""
+
+    x: Node
+    mask: Node
+    at: int
 
 
-def get(tracer: Tracer, x: Node, mask: Node) -> Node:
-    """x[mask]; raises OpError where there is no rule."""
+def selection(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> Selection | None:
+    """What an index of `x` selects by one mask, beside numbers, slices and an ellipsis, or None.
+    Raises OpError where a number or a slice has no rule.
+
+    ``x[1:, mask, k]`` is ``x[1:, ..., k]`` with the mask's axes in front, by the mask; the axis that this makes goes
+    behind that of ``1:``.
+    """
+    places = [place for place, entry in enumerate(index) if ops.masks.is_mask(entry)]
+    others = [entry for entry in index if entry is not ... and not ops.masks.is_mask(entry)]
+    if len(places) != 1 or len(index) - len(others) > 2 or not all(map(_is_plain, others)):
+        return None
+    mask = index[places[0]]
+    covered = mask.array_type.ndim
+    used = covered + len(others)
+    if used > x.array_type.ndim:
+        return None
+    if places[0] == 0 and all(entry == _WHOLE for entry in others):
+        return Selection(x, mask, 0)
+    rest = [_WHOLE] * (x.array_type.ndim - used)
+    basic: list[Any] = []
+    selects: list[bool] = []  # whether an entry takes part in the selection; NumPy takes numbers for arrays
+    first = before = 0  # the first of the mask's axes in what the others leave; how many axes are before the selection
+    for entry in index:
+        taken = [_WHOLE] * covered if entry is mask else rest if entry is ... else [entry]
+        if entry is mask:
+            first = sum(isinstance(one, slice) for one in basic)
+        kept = entry is ... or isinstance(entry, slice)
+        if kept and True not in selects:
+            before += len(taken)
+        selects.append(not kept)
+        basic += taken
+    number = sum(selects)
+    together = all(selects[selects.index(True) :][:number])
+    graph, here = tracer.graph, tracer.location()
+    with tracer.slice_bounds():
+        view = _node(ops.apply(graph, ops.index(x, tuple(basic), scalar=False), here, tracer.relate))
+    return Selection(_to_front(tracer, view, first, covered), mask, before if together else 0)
+
+
+_WHOLE = slice(None)
+
+
+def _is_plain(entry: Any) -> bool:
+    """Whether it is a slice or a number, which says nothing of the size of what is selected."""
+    is_int = isinstance(entry, np.integer) or (is_scalar(entry) and kind_of(entry) == "int")
+    return is_int or isinstance(entry, slice)
+
+
+def _node(found: Any) -> Node:
+    assert isinstance(found, Node)
+    return found
+
+
+def _to_front(tracer: Tracer, x: Node, first: int, count: int) -> Node:
+    """x with `count` axes from `first` on in front of all others."""
+    moved = list(range(first, first + count))
+    return _transposed(tracer, x, moved + [axis for axis in range(x.array_type.ndim) if axis not in moved])
+
+
+def _transposed(tracer: Tracer, x: Node, axes: list[int]) -> Node:
+    if axes == sorted(axes):
+        return x
+    return ops.call(tracer.graph, "transpose", (x,), {"axes": tuple(axes)}, tracer.location(), tracer.relate)
+
+
+def get(tracer: Tracer, chosen: Selection) -> Node:
+    """What a mask selects; raises OpError where there is no rule."""
     graph, here = tracer.graph, tracer.location()
     mark = len(graph.nodes)
-    found = _counted(tracer, mask)
+    found = _counted(tracer, chosen.mask)
     try:
         if found is None:
-            found = mask, _count(tracer, mask)
-        return ops.masks.masked(graph, x, found[0], found[1], here, tracer.relate)
+            found = chosen.mask, _count(tracer, chosen.mask)
+        node = ops.masks.masked(graph, chosen.x, found[0], found[1], here, tracer.relate)
+        axes = list(range(1, node.array_type.ndim))
+        return _transposed(tracer, node, [*axes[: chosen.at], 0, *axes[chosen.at :]])
     except ops.OpError:
         del graph.nodes[mark:]
         raise
 
 
-def put(tracer: Tracer, target: Node, mask: Node, value: Node) -> None:
-    """target[mask] = value for as many values, or rows, as the mask selects; raises OpError where there is no rule."""
-    found = _counted(tracer, mask)
+def put(tracer: Tracer, chosen: Selection, value: Node) -> None:
+    """Store as many values, or rows, as the mask selects; raises OpError where there is no rule."""
+    target = chosen.x
+    if value.array_type.ndim > chosen.at:
+        value = _to_front(tracer, value, chosen.at, 1)
+    found = _counted(tracer, chosen.mask)
     if found is None or value.array_type.shape[:1] != (found[1],):
         raise ops.OpError("a masked store of an array")
     if not origins(value).isdisjoint(origins(target) | origins(found[0])) or any(

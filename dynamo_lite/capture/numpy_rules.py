@@ -534,14 +534,16 @@ def _item_read(machine: Machine, item: Value) -> Value:
 def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
     """array[index]."""
     items = _index_items(machine, index, array.node.array_type.ndim)
-    mask = masks.leading(items, array.node.array_type.ndim)
-    if mask is not None:
-        try:
-            node = masks.get(machine.tracer, array.node, mask)
-        except ops.OpError as error:
-            raise no_rule(error) from None
-        machine.tracer.check_size()
-        return ArrayValue(None, node)
+    mark = len(machine.tracer.graph.nodes)
+    try:
+        chosen = masks.selection(machine.tracer, array.node, items)
+        if chosen is not None:
+            node = masks.get(machine.tracer, chosen)
+            machine.tracer.check_size()
+            return ArrayValue(None, node)
+    except ops.OpError as error:
+        del machine.tracer.graph.nodes[mark:]
+        raise no_rule(error) from None
     with machine.tracer.slice_bounds():
         return complete(machine, _indexed(array, items))
 
@@ -563,33 +565,38 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
     if isinstance(value, ComplexValue) and array.node.array_type.dtype != np.complex128:
         raise Break("op-without-rule", f"a store of a complex number into {array.node.array_type.dtype}")
     key, stored = raw(machine, _numbers_read(machine, index, array.node.array_type.ndim)), raw(machine, value)
+    mark = len(tracer.graph.nodes)
     try:
-        mask = masks.leading(key if isinstance(key, tuple) else (key,), array.node.array_type.ndim)
-        if mask is not None and isinstance(stored, Node) and _is_for_each(stored, array.node, mask, key):
-            masks.put(tracer, array.node, mask, stored)
+        chosen = masks.selection(tracer, array.node, key if isinstance(key, tuple) else (key,))
+        if chosen is not None and isinstance(stored, Node) and _is_for_each(stored, chosen):
+            masks.put(tracer, chosen, stored)
         else:
-            if mask is not None and mask is not array.node:
-                masks.require_another(tracer, array.node, mask)
-            mark = len(tracer.graph.nodes)
+            target = array.node
+            if chosen is not None and chosen.at and isinstance(stored, Node) and stored.array_type.shape:
+                raise ops.OpError("a masked store of a row behind axes that are kept")
+            if chosen is not None:
+                target, key = chosen.x, chosen.mask
+                if key is not target:
+                    masks.require_another(tracer, target, key)
             with machine.tracer.slice_bounds():
-                ops.store_index(tracer.graph, array.node, key, stored, tracer.location(), tracer.relate)
+                ops.store_index(tracer.graph, target, key, stored, tracer.location(), tracer.relate)
             written = tracer.graph.nodes[-1].args[1]
             scatters = isinstance(written, Node) and written.op == "put_index"
             is_outside = not tracer.regions and root_of(array.node).kind is NodeKind.INPUT
             if scatters and is_outside and machine.owns_slots and _is_long_to_copy(tracer, array.node):
                 # NB: all of the array would be copied, to be put back on a decline, for the few places that change;
                 # of a whole function the cost model is asked, of what goes on behind a break it is not.
-                del tracer.graph.nodes[mark:]
                 raise ops.OpError("a store by index arrays into an array from outside")
     except ops.OpError as error:
+        del tracer.graph.nodes[mark:]
         raise no_rule(error) from None
     tracer.check_size()
 
 
-def _is_for_each(stored: Node, target: Node, mask: Node, key: Any) -> bool:
+def _is_for_each(stored: Node, chosen: masks.Selection) -> bool:
     """Whether a masked store has values for each place that the mask selects, not one for all of them."""
-    ndims = [node.array_type.ndim for node in (stored, target, mask)]
-    return ndims[0] > (ndims[1] - ndims[2] if key is mask else 0)
+    ndims = [node.array_type.ndim for node in (stored, chosen.x, chosen.mask)]
+    return ndims[0] > ndims[1] - ndims[2]
 
 
 _SHORT_COPY = 1 << 14  # elements, which are copied in less than a break takes

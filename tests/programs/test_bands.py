@@ -245,3 +245,25 @@ def test_memory() -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] <= peaks[0]
+
+
+def of_two_rows(x: Any, y: Any) -> Any:
+    a, b = np.empty(x.shape), np.empty(x.shape)
+    a[0, :] = x[0, :] * 2.0 + np.exp(y[1, :])
+    b[0, :] = np.exp(y[0, :])
+    b[0, 1:] = a[0, :-1] * a[0, 1:] - x[1, 1:]
+    a[1, :] = y[1, :]
+    a[1, 2:] = b[0, 1:-1] * y[0, 2:]
+    b[1, :] = x[1, :]
+    b[1, 3:] = a[1, 2:-1] - a[0, 3:]
+    return a, b
+
+
+def test_along_rows() -> None:
+    """Maps over rows of matrices go through them element by element: a band has room for more than one of them."""
+    before = size_bands(1, 1 << 12, 1 << 30, 2)
+    count = count_bands()
+    equal(of_two_rows, matrix(2, 150), matrix(2, 150, seed=2), runs=False)  # all of it fits into a few bands
+    assert count_bands() == count
+    equal(of_two_rows, matrix(2, 9000), matrix(2, 9000, seed=2))
+    size_bands(*before)
