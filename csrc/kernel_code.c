@@ -81,23 +81,52 @@ invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strid
     return status;
 }
 
+/* Whether a ufunc is NumPy's own (1) or not (0), and its name, a new reference; -1 with an error set. */
+static int
+is_own(PyObject *ufunc, PyObject **name)
+{
+    static PyObject *own; /* owned: NumPy's namespace of ufuncs */
+    *name = PyObject_GetAttrString(ufunc, "__name__");
+    own = own ? own : PyImport_ImportModule("numpy._core.umath");
+    PyObject *found = *name && own ? PyObject_GetAttr(own, *name) : NULL;
+    if (found == NULL && *name != NULL && own != NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(found);
+    if (PyErr_Occurred()) {
+        Py_CLEAR(*name);
+        return -1;
+    }
+    return found == ufunc;
+}
+
 /* Whether NumPy's loop may run in a thread that Python does not know: it is NumPy's own, and raises nothing. NB: powers of
  * integers take the GIL to raise, which the thread that waits for them may hold. -1 with an error set. */
 static int
 may_share(PyObject *ufunc, const PyArrayMethod_Context *context)
 {
-    static PyObject *own; /* owned: NumPy's namespace of ufuncs */
-    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
-    own = own ? own : PyImport_ImportModule("numpy._core.umath");
-    PyObject *found = name && own ? PyObject_GetAttr(own, name) : NULL;
-    int is_own = found == ufunc, is_integer = PyTypeNum_ISINTEGER(context->descriptors[0]->type_num);
-    if (found == NULL && name != NULL && own != NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        PyErr_Clear();
+    PyObject *name;
+    int owned = is_own(ufunc, &name);
+    if (owned > 0 && PyTypeNum_ISINTEGER(context->descriptors[0]->type_num)) {
+        owned = PyUnicode_CompareWithASCIIString(name, "power") != 0;
     }
-    int is_power = is_own && !PyUnicode_CompareWithASCIIString(name, "power");
-    Py_XDECREF(found);
     Py_XDECREF(name);
-    return PyErr_Occurred() ? -1 : is_own && !(is_power && is_integer);
+    return owned;
+}
+
+/* What computes as invoke_loop, and faster, for one of NumPy's own functions of doubles; or that; NULL with an error set. */
+static DlInvoke
+find_nearest(PyObject *ufunc, const PyArrayMethod_Context *context, const npy_intp *words)
+{
+    PyObject *name;
+    int owned = is_own(ufunc, &name);
+    if (owned < 0) {
+        return NULL;
+    }
+    const char *text = owned && context->descriptors[0]->type_num == NPY_DOUBLE ? PyUnicode_AsUTF8(name) : NULL;
+    DlInvoke found = text != NULL ? dl_nearest_find(text, &invoke_loop, words) : NULL;
+    Py_DECREF(name);
+    return PyErr_Occurred() ? NULL : found != NULL ? found : &invoke_loop;
 }
 
 /* Whether this is the addition or multiplication of complex numbers; -1 with an error set. */
@@ -162,7 +191,6 @@ dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil, int *one_thread
         goto fail;
     }
     Py_DECREF(got);
-    words[DL_LOOP_INVOKE] = (npy_intp)&invoke_loop;
     words[DL_LOOP_FUNCTION] = (npy_intp)info->strided_loop;
     words[DL_LOOP_CONTEXT] = (npy_intp)info->context;
     words[DL_LOOP_AUXDATA] = (npy_intp)info->auxdata;
@@ -176,14 +204,16 @@ dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil, int *one_thread
     if (power < 0) {
         goto fail;
     }
-    if (power) {
-        unsigned before = dl_fp_get(), flags = 0;
-        words[DL_LOOP_FLAGS] = (npy_intp)&flags;
-        if (dl_power_serves(&invoke_loop, words)) {
-            words[DL_LOOP_INVOKE] = (npy_intp)&invoke_power;
-        }
-        words[DL_LOOP_FLAGS] = 0;
-        dl_fp_set(before);
+    unsigned before = dl_fp_get(), flags = 0;
+    words[DL_LOOP_FLAGS] = (npy_intp)&flags;
+    words[DL_LOOP_INVOKE] = (npy_intp)find_nearest(ufunc, info->context, words);
+    if (power && dl_power_serves(&invoke_loop, words)) {
+        words[DL_LOOP_INVOKE] = (npy_intp)&invoke_power;
+    }
+    words[DL_LOOP_FLAGS] = 0;
+    dl_fp_set(before);
+    if (words[DL_LOOP_INVOKE] == 0) {
+        goto fail;
     }
     *needs_gil |= info->requires_pyapi != 0;
     *one_thread |= !shares || info->requires_pyapi != 0;

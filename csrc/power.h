@@ -2,9 +2,7 @@
 #ifndef DL_POWER_H
 #define DL_POWER_H
 
-#include "numpy_api.h"
-
-typedef int32_t (*DlInvoke)(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides);
+#include "nearest.h"
 
 /* Whether `invoke` of the words at `slot`, which describe NumPy's power of doubles, is served by dl_power_run. */
 int dl_power_serves(DlInvoke invoke, const npy_intp *slot);
