@@ -25,7 +25,7 @@
 #define WIDE __attribute__((target("avx2,fma")))
 
 enum {
-    CHUNK = 128,
+    CHUNK = 512,
     FEW = 8,     /* that are left to NumPy's loop */
     STEPS = 52,  /* in an eighth of the circle, and one more */
     ENTRIES = 2 * STEPS + 1,
@@ -150,10 +150,10 @@ exp_of(const double *x, double *results)
     __m256d even = _mm256_set_m128d(_mm_loadu_pd(powers[_mm_extract_epi32(at, 2)]), _mm_loadu_pd(powers[_mm_extract_epi32(at, 0)]));
     __m256d odd = _mm256_set_m128d(_mm_loadu_pd(powers[_mm_extract_epi32(at, 3)]), _mm_loadu_pd(powers[_mm_extract_epi32(at, 1)]));
     __m256d power = _mm256_unpacklo_pd(even, odd), lacks = _mm256_unpackhi_pd(even, odd);
-    __m256d poly = _mm256_fmadd_pd(d, all(1.0 / 720.0), all(1.0 / 120.0)); /* (exp(d) - 1 - d) / d^2 */
-    poly = _mm256_fmadd_pd(d, _mm256_fmadd_pd(d, poly, all(1.0 / 24.0)), all(1.0 / 6.0));
-    poly = _mm256_fmadd_pd(d, poly, all(0.5));
-    poly = _mm256_fmadd_pd(_mm256_mul_pd(d, d), poly, _mm256_fmadd_pd(d, low, low));
+    __m256d d2 = _mm256_mul_pd(d, d); /* (exp(d) - 1 - d) / d^2 */
+    __m256d poly = _mm256_fmadd_pd(d2, all(1.0 / 720.0), _mm256_fmadd_pd(d, all(1.0 / 120.0), all(1.0 / 24.0)));
+    poly = _mm256_fmadd_pd(d2, poly, _mm256_fmadd_pd(d, all(1.0 / 6.0), all(0.5)));
+    poly = _mm256_fmadd_pd(d2, poly, _mm256_fmadd_pd(d, low, low));
     __m256d product = _mm256_mul_pd(power, d), sum = _mm256_add_pd(power, product);
     lost = _mm256_add_pd(_mm256_fmsub_pd(power, d, product), _mm256_sub_pd(product, _mm256_sub_pd(sum, power)));
     __m256d rest = _mm256_fmadd_pd(power, poly, _mm256_fmadd_pd(lacks, d, lacks)), result;
@@ -167,30 +167,30 @@ exp_of(const double *x, double *results)
 static inline WIDE int
 log_of(const double *x, double *results)
 {
-    __m256d given = _mm256_loadu_pd(x), columns[4], lost, more;
+    __m256d given = _mm256_loadu_pd(x), columns[4], lost;
     __m256d sure = _mm256_cmp_pd(given, all(0x1p-1000), _CMP_GE_OQ);
     sure = _mm256_and_pd(sure, _mm256_cmp_pd(given, all(0x1p1000), _CMP_LE_OQ));
     given = _mm256_blendv_pd(all(1.5), given, sure); /* the others are to set no flags */
     __m256i bits = _mm256_castpd_si256(given), from = _mm256_sub_epi64(bits, _mm256_set1_epi64x(FIRST));
     __m256i binades = _mm256_and_si256(from, _mm256_set1_epi64x(-((long long)1 << 52)));
     __m256d mantissa = _mm256_castsi256_pd(_mm256_sub_epi64(bits, binades));
-    __m256i words = _mm256_permutevar8x32_epi32(_mm256_srai_epi32(from, 20), _mm256_setr_epi32(1, 3, 5, 7, 1, 3, 5, 7));
-    __m256d k = _mm256_cvtepi32_pd(_mm256_castsi256_si128(words));
-    __m256i at = _mm256_and_si256(_mm256_srli_epi64(from, 45), _mm256_set1_epi64x(PARTS - 1));
-    load_rows(logs[_mm256_extract_epi64(at, 0)], logs[_mm256_extract_epi64(at, 1)], logs[_mm256_extract_epi64(at, 2)],
-              logs[_mm256_extract_epi64(at, 3)], columns);
+    __m256i upper = _mm256_permutevar8x32_epi32(from, _mm256_setr_epi32(1, 3, 5, 7, 1, 3, 5, 7)); /* halves of the words */
+    __m256d k = _mm256_cvtepi32_pd(_mm_srai_epi32(_mm256_castsi256_si128(upper), 20));
+    __m128i at = _mm_and_si128(_mm_srli_epi32(_mm256_castsi256_si128(upper), 13), _mm_set1_epi32(PARTS - 1));
+    load_rows(logs[_mm_extract_epi32(at, 0)], logs[_mm_extract_epi32(at, 1)], logs[_mm_extract_epi32(at, 2)],
+              logs[_mm_extract_epi32(at, 3)], columns);
     __m256d d = _mm256_fmsub_pd(mantissa, columns[0], all(1.0)); /* exact: columns[0] has nine bits */
     __m256d whole = _mm256_fmadd_pd(k, all(0x1.62e42fefa38p-1), columns[1]); /* exact: multiples of 2^-42 */
     __m256d rest = _mm256_fmadd_pd(k, all(0x1.ef35793c76730p-45), columns[2]);
     __m256d d2 = _mm256_mul_pd(d, d), half = _mm256_mul_pd(d2, all(-0.5));
     rest = _mm256_fmadd_pd(_mm256_fmsub_pd(d, d, d2), all(-0.5), rest);
-    __m256d poly = _mm256_fmadd_pd(d, all(1.0 / 9.0), all(-1.0 / 8.0)); /* (log(1 + d) - d + d^2/2) / d^3 */
-    poly = _mm256_fmadd_pd(d, _mm256_fmadd_pd(d, poly, all(1.0 / 7.0)), all(-1.0 / 6.0));
-    poly = _mm256_fmadd_pd(d, _mm256_fmadd_pd(d, poly, all(1.0 / 5.0)), all(-1.0 / 4.0));
-    poly = _mm256_fmadd_pd(d, poly, all(1.0 / 3.0));
+    __m256d poly = _mm256_fmadd_pd(d2, all(1.0 / 9.0), _mm256_fmadd_pd(d, all(-1.0 / 8.0), all(1.0 / 7.0)));
+    poly = _mm256_fmadd_pd(d2, poly, _mm256_fmadd_pd(d, all(-1.0 / 6.0), all(1.0 / 5.0))); /* (log(1 + d) - d + d^2/2) / d^3 */
+    poly = _mm256_fmadd_pd(d2, poly, _mm256_fmadd_pd(d, all(-1.0 / 4.0), all(1.0 / 3.0)));
     rest = _mm256_fmadd_pd(_mm256_mul_pd(d, d2), poly, rest);
-    __m256d sum = add(add(whole, d, &lost), half, &more), result;
-    int doubts = settle(sum, _mm256_add_pd(rest, _mm256_add_pd(lost, more)), 1.0 / 32.0, sure, &result);
+    __m256d linear = add(whole, d, &lost), sum = _mm256_add_pd(linear, half), result;
+    lost = _mm256_add_pd(lost, _mm256_sub_pd(half, _mm256_sub_pd(sum, linear)));
+    int doubts = settle(sum, _mm256_add_pd(rest, lost), 1.0 / 32.0, sure, &result);
     _mm256_storeu_pd(results, result);
     return doubts;
 }
