@@ -1,12 +1,13 @@
-/* exp, log, sin and cos of doubles, four at a time (see nearest.h).
+/* exp, log, power, sin and cos of doubles, four at a time (see nearest.h).
  *
  * Without AVX-512 NumPy calls the C library for each, which takes 5 to 15 ns. The GNU C library's results are off by less
- * than 0.52 units in the last place for exp and log, 0.55 for sin and cos: so its sources and their manual say, and the
+ * than 0.52 units in the last place for exp, log and power, 0.55 for sin and cos: so its sources and their manual say, and the
  * worst of 10^8 arguments here were 0.516. So where the exact value, computed with more digits, is further than that from
  * the nearest double but one, its result is the nearest double, and is known without it. All others (one in eight or
  * sixteen; zeros, NaNs, extremes) are left to NumPy's loop.
  *
  *     exp x = 2^n 2^(i/128) exp(d)                                 |d| <= log(2)/256
+ *     x^y = exp(y log x), where |y log x| < 16
  *     log x = k log(2) - log(c) + log(1 + d), 1 + d = x 2^-k c     |d| < 1/128
  *     sin x = sin(i/64) cos(d) + cos(i/64) sin(d), x = n pi/2 + i/64 + d     |d| <= 1/128
  *
@@ -133,19 +134,16 @@ load_rows(const double *row0, const double *row1, const double *row2, const doub
     columns[3] = _mm256_permute2f128_pd(odd01, odd23, 0x31);
 }
 
-/* results = exp of four x; which of them are in doubt, as bits. */
+/* results = exp(high + low) of four numbers, |high| at most 700; which of them are in doubt, as bits. */
 static inline WIDE int
-exp_of(const double *x, double *results)
+exp_of_sum(__m256d high, __m256d low, double away, __m256d sure, double *results)
 {
     /* log(2)/PARTS in two parts of 30 bits, of which multiples are exact, and the rest */
     const __m256d first = all(0x1.62e42fe8p-8), second = all(-0x1.e8e7bcdp-38), third = all(0x1.793c7673007e6p-68);
     const __m256d magic = all(0x1.8p52); /* to which added, a number is rounded to an integer */
-    __m256d given = _mm256_loadu_pd(x), low, lost;
-    __m256d sure = _mm256_andnot_pd(reach(given, 700.0), reach(given, 0x1p-26));
-    given = _mm256_blendv_pd(all(1.0), given, sure); /* the others are to set no flags */
-    __m256d n = _mm256_sub_pd(_mm256_fmadd_pd(given, all(0x1.71547652b82fep7), magic), magic);
-    __m256d d = add(_mm256_fnmadd_pd(n, first, given), _mm256_mul_pd(n, second), &low);
-    low = _mm256_fnmadd_pd(n, third, low);
+    __m256d n = _mm256_sub_pd(_mm256_fmadd_pd(high, all(0x1.71547652b82fep7), magic), magic), error, lost, result;
+    __m256d d = add(_mm256_fnmadd_pd(n, first, high), _mm256_mul_pd(n, second), &error);
+    low = _mm256_add_pd(low, _mm256_fnmadd_pd(n, third, error));
     __m128i whole = _mm256_cvtpd_epi32(n), at = _mm_and_si128(whole, _mm_set1_epi32(PARTS - 1));
     __m256d even = _mm256_set_m128d(_mm_loadu_pd(powers[_mm_extract_epi32(at, 2)]), _mm_loadu_pd(powers[_mm_extract_epi32(at, 0)]));
     __m256d odd = _mm256_set_m128d(_mm_loadu_pd(powers[_mm_extract_epi32(at, 3)]), _mm_loadu_pd(powers[_mm_extract_epi32(at, 1)]));
@@ -156,22 +154,36 @@ exp_of(const double *x, double *results)
     poly = _mm256_fmadd_pd(d2, poly, _mm256_fmadd_pd(d, low, low));
     __m256d product = _mm256_mul_pd(power, d), sum = _mm256_add_pd(power, product);
     lost = _mm256_add_pd(_mm256_fmsub_pd(power, d, product), _mm256_sub_pd(product, _mm256_sub_pd(sum, power)));
-    __m256d rest = _mm256_fmadd_pd(power, poly, _mm256_fmadd_pd(lacks, d, lacks)), result;
-    int doubts = settle(sum, _mm256_add_pd(rest, lost), 1.0 / 32.0, sure, &result);
+    __m256d rest = _mm256_fmadd_pd(power, poly, _mm256_fmadd_pd(lacks, d, lacks));
+    int doubts = settle(sum, _mm256_add_pd(rest, lost), away, sure, &result);
     __m256i binades = _mm256_slli_epi64(_mm256_cvtepi32_epi64(_mm_srai_epi32(whole, 7)), 52);
     _mm256_storeu_pd(results, _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(result), binades)));
     return doubts;
 }
 
-/* results = log of four x; which of them are in doubt, as bits. */
+/* results = exp of four x; which of them are in doubt, as bits. */
 static inline WIDE int
-log_of(const double *x, double *results)
+exp_of(const double *x, double *results)
 {
-    __m256d given = _mm256_loadu_pd(x), columns[4], lost;
-    __m256d sure = _mm256_cmp_pd(given, all(0x1p-1000), _CMP_GE_OQ);
-    sure = _mm256_and_pd(sure, _mm256_cmp_pd(given, all(0x1p1000), _CMP_LE_OQ));
-    given = _mm256_blendv_pd(all(1.5), given, sure); /* the others are to set no flags */
-    __m256i bits = _mm256_castpd_si256(given), from = _mm256_sub_epi64(bits, _mm256_set1_epi64x(FIRST));
+    __m256d given = _mm256_loadu_pd(x);
+    __m256d sure = _mm256_andnot_pd(reach(given, 700.0), reach(given, 0x1p-26));
+    given = _mm256_blendv_pd(all(1.0), given, sure); /* the others are to set no flags */
+    return exp_of_sum(given, _mm256_setzero_pd(), 1.0 / 32.0, sure, results);
+}
+
+/* Which of four numbers are positive, and neither tiny nor huge. */
+static inline WIDE __m256d
+has_log(__m256d x)
+{
+    return _mm256_and_pd(_mm256_cmp_pd(x, all(0x1p-1000), _CMP_GE_OQ), _mm256_cmp_pd(x, all(0x1p1000), _CMP_LE_OQ));
+}
+
+/* The logarithms of four normal numbers, without the rest. */
+static inline WIDE __m256d
+log_parts(__m256d x, __m256d *rest)
+{
+    __m256d columns[4], lost;
+    __m256i bits = _mm256_castpd_si256(x), from = _mm256_sub_epi64(bits, _mm256_set1_epi64x(FIRST));
     __m256i binades = _mm256_and_si256(from, _mm256_set1_epi64x(-((long long)1 << 52)));
     __m256d mantissa = _mm256_castsi256_pd(_mm256_sub_epi64(bits, binades));
     __m256i upper = _mm256_permutevar8x32_epi32(from, _mm256_setr_epi32(1, 3, 5, 7, 1, 3, 5, 7)); /* halves of the words */
@@ -181,18 +193,47 @@ log_of(const double *x, double *results)
               logs[_mm_extract_epi32(at, 3)], columns);
     __m256d d = _mm256_fmsub_pd(mantissa, columns[0], all(1.0)); /* exact: columns[0] has nine bits */
     __m256d whole = _mm256_fmadd_pd(k, all(0x1.62e42fefa38p-1), columns[1]); /* exact: multiples of 2^-42 */
-    __m256d rest = _mm256_fmadd_pd(k, all(0x1.ef35793c76730p-45), columns[2]);
+    *rest = _mm256_fmadd_pd(k, all(0x1.ef35793c76730p-45), columns[2]);
     __m256d d2 = _mm256_mul_pd(d, d), half = _mm256_mul_pd(d2, all(-0.5));
-    rest = _mm256_fmadd_pd(_mm256_fmsub_pd(d, d, d2), all(-0.5), rest);
+    *rest = _mm256_fmadd_pd(_mm256_fmsub_pd(d, d, d2), all(-0.5), *rest);
     __m256d poly = _mm256_fmadd_pd(d2, all(1.0 / 9.0), _mm256_fmadd_pd(d, all(-1.0 / 8.0), all(1.0 / 7.0)));
     poly = _mm256_fmadd_pd(d2, poly, _mm256_fmadd_pd(d, all(-1.0 / 6.0), all(1.0 / 5.0))); /* (log(1 + d) - d + d^2/2) / d^3 */
     poly = _mm256_fmadd_pd(d2, poly, _mm256_fmadd_pd(d, all(-1.0 / 4.0), all(1.0 / 3.0)));
-    rest = _mm256_fmadd_pd(_mm256_mul_pd(d, d2), poly, rest);
-    __m256d linear = add(whole, d, &lost), sum = _mm256_add_pd(linear, half), result;
+    *rest = _mm256_fmadd_pd(_mm256_mul_pd(d, d2), poly, *rest);
+    __m256d linear = add(whole, d, &lost), sum = _mm256_add_pd(linear, half);
     lost = _mm256_add_pd(lost, _mm256_sub_pd(half, _mm256_sub_pd(sum, linear)));
-    int doubts = settle(sum, _mm256_add_pd(rest, lost), 1.0 / 32.0, sure, &result);
+    *rest = _mm256_add_pd(*rest, lost);
+    return sum;
+}
+
+/* results = log of four x; which of them are in doubt, as bits. */
+static inline WIDE int
+log_of(const double *x, double *results)
+{
+    __m256d given = _mm256_loadu_pd(x), sure = has_log(given), rest, result;
+    given = _mm256_blendv_pd(all(1.5), given, sure); /* the others are to set no flags */
+    __m256d sum = log_parts(given, &rest);
+    int doubts = settle(sum, rest, 1.0 / 32.0, sure, &result);
     _mm256_storeu_pd(results, result);
     return doubts;
+}
+
+/* results = four x to the powers of y, exp(y log(x)); which of them are in doubt, as bits. */
+static inline WIDE int
+power_of(const double *x, const double *y, double *results)
+{
+    __m256d given = _mm256_loadu_pd(x), exponent = _mm256_loadu_pd(y), rest;
+    __m256d sure = _mm256_and_pd(has_log(given), _mm256_andnot_pd(reach(exponent, 0x1p100), reach(exponent, 0x1p-100)));
+    given = _mm256_blendv_pd(all(1.5), given, sure);
+    exponent = _mm256_blendv_pd(all(1.5), exponent, sure);
+    __m256d sum = log_parts(given, &rest), log = _mm256_add_pd(sum, rest);
+    rest = _mm256_sub_pd(rest, _mm256_sub_pd(log, sum));
+    __m256d high = _mm256_mul_pd(exponent, log);
+    __m256d low = _mm256_fmadd_pd(exponent, rest, _mm256_fmsub_pd(exponent, log, high));
+    /* NB: of a larger product the error would count. */
+    __m256d moderate = _mm256_andnot_pd(reach(high, 16.0), reach(high, 0x1p-26));
+    high = _mm256_blendv_pd(all(1.0), high, moderate);
+    return exp_of_sum(high, low, 1.0 / 16.0, _mm256_and_pd(sure, moderate), results);
 }
 
 /* Take a multiple of pi/2 from x: its number, and what is left as two doubles. |x| is at most 2^18. */
@@ -261,21 +302,24 @@ note_doubts(int doubts, npy_intp i, npy_intp m, int *places, npy_intp count)
     return count + n_lanes[doubts];
 }
 
-/* A function of m numbers, at most CHUNK, behind which there is room; places: of those in doubt; how many these are. */
-typedef npy_intp (*Function)(const double *x, npy_intp m, double *results, int *places);
+/* A function of m numbers, at most CHUNK, behind which there is room; y: its second operand, if it has one; places: of
+ * those in doubt; how many these are. */
+typedef npy_intp (*Function)(const double *x, const double *y, npy_intp m, double *results, int *places);
 
-#define FUNCTION(name, four)                                                              \
-    static WIDE npy_intp name(const double *x, npy_intp m, double *results, int *places)  \
-    {                                                                                     \
-        npy_intp count = 0;                                                               \
-        for (npy_intp i = 0; i < m; i += 4) {                                             \
-            count = note_doubts(four, i, m, places, count);                               \
-        }                                                                                 \
-        return count;                                                                     \
+#define FUNCTION(name, four)                                                                               \
+    static WIDE npy_intp name(const double *x, const double *y, npy_intp m, double *results, int *places)  \
+    {                                                                                                      \
+        (void)y;                                                                                           \
+        npy_intp count = 0;                                                                                \
+        for (npy_intp i = 0; i < m; i += 4) {                                                              \
+            count = note_doubts(four, i, m, places, count);                                                \
+        }                                                                                                  \
+        return count;                                                                                      \
     }
 
 FUNCTION(exps, exp_of(x + i, results + i))
 FUNCTION(logarithms, log_of(x + i, results + i))
+FUNCTION(any_powers, power_of(x + i, y + i, results + i))
 FUNCTION(sines, turn(x + i, 0, results + i))
 FUNCTION(cosines, turn(x + i, 1, results + i))
 
@@ -283,43 +327,71 @@ static DlInvoke plain; /* NumPy's loops, all of which are invoked so */
 
 static unsigned long long n_settled; /* numbers so far; for tests */
 
-static int32_t
-run(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides, Function function)
+/* Numbers of an operand, m of a chunk, in memory: where they lie, or in `room`, with 1.0 up to a multiple of four. */
+static const double *
+take(const char *from, npy_intp stride, npy_intp m, double *room)
 {
-    static const npy_intp packed[2] = {sizeof(double), sizeof(double)};
+    if (m == CHUNK && stride == sizeof(double)) {
+        return (const double *)from;
+    }
+    for (npy_intp i = 0; i < m; i++, from += stride) {
+        room[i] = *(const double *)from;
+    }
+    for (npy_intp i = m; i % 4 != 0; i++) {
+        room[i] = 1.0;
+    }
+    return room;
+}
+
+/* Have NumPy's loop compute those in doubt. NB: it looks whether all exponents are one. */
+static int32_t
+decide(const npy_intp *slot, const double *x, const double *y, int is_one, const int *places, npy_intp count, double *results)
+{
+    const npy_intp packed[3] = {sizeof(double), is_one ? 0 : sizeof(double), sizeof(double)}, *strides = packed;
+    double doubtful[CHUNK], exponents[CHUNK], settled[CHUNK];
+    for (npy_intp k = 0; k < count; k++) {
+        doubtful[k] = x[places[k]];
+        exponents[k] = y != NULL ? y[places[k]] : 0.0;
+    }
+    char *args[3] = {(char *)doubtful, (char *)exponents, (char *)settled};
+    if (y == NULL) {
+        args[1] = args[2];
+        strides = packed + 1;
+    }
+    int32_t status = count > 0 ? plain(slot, args, count, strides) : 0;
+    for (npy_intp k = 0; k < count && status == 0; k++) {
+        results[places[k]] = settled[k];
+    }
+    return status;
+}
+
+static int32_t
+run(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides, Function function, int n_operands)
+{
     if (n < FEW) {
         return plain(slot, args, n, strides);
     }
+    int is_one = n_operands == 2 && strides[1] == 0;
     for (npy_intp start = 0; start < n; start += CHUNK) {
         npy_intp m = n - start < CHUNK ? n - start : CHUNK;
-        double x[CHUNK], results[CHUNK], doubtful[CHUNK], settled[CHUNK];
+        double x_room[CHUNK], y_room[CHUNK], results[CHUNK];
         int places[CHUNK + 4];
-        const char *from = args[0] + start * strides[0];
-        const double *given = m == CHUNK && strides[0] == sizeof(double) ? (const double *)from : x;
-        for (npy_intp i = 0; i < m && given == x; i++, from += strides[0]) {
-            x[i] = *(const double *)from;
+        const double *x = take(args[0] + start * strides[0], strides[0], m, x_room), *y = NULL;
+        if (n_operands == 2) {
+            y = take(args[1] + start * strides[1], strides[1], m, y_room);
         }
-        for (npy_intp i = m; i % 4 != 0; i++) {
-            x[i] = 1.0;
-        }
-        npy_intp count = function(given, m, results, places);
-        for (npy_intp k = 0; k < count; k++) {
-            doubtful[k] = given[places[k]];
-        }
-        int32_t status = count == 0 ? 0 : plain(slot, (char *[]){(char *)doubtful, (char *)settled}, count, packed);
+        npy_intp count = function(x, y, m, results, places);
+        int32_t status = decide(slot, x, y, is_one, places, count, results);
         if (status != 0) {
             return status;
         }
         __atomic_fetch_add(&n_settled, (unsigned long long)(m - count), __ATOMIC_RELAXED);
-        for (npy_intp k = 0; k < count; k++) {
-            results[places[k]] = settled[k];
-        }
-        char *to = args[1] + start * strides[1];
-        if (strides[1] == sizeof(double)) {
+        char *to = args[n_operands] + start * strides[n_operands];
+        if (strides[n_operands] == sizeof(double)) {
             memcpy(to, results, (size_t)m * sizeof(double));
             continue;
         }
-        for (npy_intp i = 0; i < m; i++, to += strides[1]) {
+        for (npy_intp i = 0; i < m; i++, to += strides[n_operands]) {
             *(double *)to = results[i];
         }
     }
@@ -329,38 +401,48 @@ run(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides, Func
 static int32_t
 run_exp(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
 {
-    return run(slot, args, n, strides, &exps);
+    return run(slot, args, n, strides, &exps, 1);
 }
 
 static int32_t
 run_log(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
 {
-    return run(slot, args, n, strides, &logarithms);
+    return run(slot, args, n, strides, &logarithms, 1);
 }
 
 static int32_t
 run_sin(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
 {
-    return run(slot, args, n, strides, &sines);
+    return run(slot, args, n, strides, &sines, 1);
 }
 
 static int32_t
 run_cos(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
 {
-    return run(slot, args, n, strides, &cosines);
+    return run(slot, args, n, strides, &cosines, 1);
+}
+
+static int32_t
+run_power(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
+{
+    return run(slot, args, n, strides, &any_powers, 2);
 }
 
 /* Whether that gives what NumPy's loop gives, on a few thousand numbers. */
 static int
-agrees(DlInvoke nearest, const npy_intp *slot)
+agrees(DlInvoke nearest, const npy_intp *slot, int n_operands)
 {
-    static const npy_intp packed[2] = {sizeof(double), sizeof(double)};
-    double x[SAMPLES], own[SAMPLES], expected[SAMPLES];
+    static const npy_intp packed[3] = {sizeof(double), sizeof(double), sizeof(double)};
+    double x[SAMPLES], y[SAMPLES], own[SAMPLES], expected[SAMPLES];
     for (int i = 0; i < SAMPLES; i++) { /* golden ratios: any signs and mantissas, many binades */
         x[i] = ldexp(fmod((i + 1) * 0.6180339887498949, 1.0) - (i % 3 == 0 ? 0.5 : 0.0), i % 40 - 20);
+        y[i] = fmod((i + 1) * 0.4142135623730951, 1.0) * 8.0 - 4.0;
     }
-    return nearest(slot, (char *[]){(char *)x, (char *)own}, SAMPLES, packed) == 0
-           && plain(slot, (char *[]){(char *)x, (char *)expected}, SAMPLES, packed) == 0
+    char *mine[3] = {(char *)x, (char *)own, (char *)own}, *numpys[3] = {(char *)x, (char *)expected, (char *)expected};
+    if (n_operands == 2) {
+        mine[1] = numpys[1] = (char *)y;
+    }
+    return nearest(slot, mine, SAMPLES, packed) == 0 && plain(slot, numpys, SAMPLES, packed) == 0
            && memcmp(own, expected, sizeof own) == 0;
 }
 
@@ -370,7 +452,9 @@ dl_nearest_find(const char *name, DlInvoke invoke, const npy_intp *slot)
     static const struct {
         const char *name;
         DlInvoke run;
-    } served[] = {{"exp", &run_exp}, {"log", &run_log}, {"sin", &run_sin}, {"cos", &run_cos}};
+        int n_operands;
+    } served[] = {{"exp", &run_exp, 1}, {"log", &run_log, 1}, {"power", &run_power, 2}, {"sin", &run_sin, 1},
+                  {"cos", &run_cos, 1}};
     static int answers[sizeof served / sizeof *served]; /* 0: not known. NB: two threads may find it out, and find the same */
     /* With AVX-512 NumPy has these from SVML, which errs by more. */
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || __builtin_cpu_supports("avx512f")) {
@@ -381,7 +465,7 @@ dl_nearest_find(const char *name, DlInvoke invoke, const npy_intp *slot)
             if (answers[i] == 0) {
                 fill_tables();
                 plain = invoke;
-                answers[i] = agrees(served[i].run, slot) ? 1 : -1;
+                answers[i] = agrees(served[i].run, slot, served[i].n_operands) ? 1 : -1;
             }
             return answers[i] > 0 ? served[i].run : NULL;
         }
@@ -412,7 +496,7 @@ count_nearest(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 
 static PyMethodDef functions[] = {
     {"count_nearest", count_nearest, METH_NOARGS,
-     "count_nearest(): for tests, how many values of exp, log, sin and cos were known without the C library so far."},
+     "count_nearest(): for tests, how many values of exp, log, power, sin and cos were known without the C library so far."},
     {NULL, NULL, 0, NULL},
 };
 

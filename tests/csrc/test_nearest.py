@@ -1,4 +1,4 @@
-"""exp, log, sin and cos of doubles, which kernels compute without the C library where its result is certain."""
+"""exp, log, power, sin and cos of doubles, which kernels compute without the C library where its result is certain."""
 
 from __future__ import annotations
 
@@ -62,9 +62,42 @@ def test_bits(name: str, kind: str) -> None:
 def test_what_is_served() -> None:
     """All of them or none: by what the processor has NumPy does without the C library."""
     served = {is_served(name) for name in FUNCTIONS}
+    before = count_nearest()
+    dynamo_lite.compile(lambda x: x**1.25 * 2.0, **OPTIONS)(np.linspace(0.5, 1.5, 1000))  # type: ignore[arg-type]
+    served.add(count_nearest() > before)
     assert len(served) == 1
     features = getattr(np, "_core", np)._multiarray_umath.__cpu_features__
     assert served == {bool(features["AVX2"] and features["FMA3"] and not features["AVX512F"])}
+
+
+EXPONENTS: dict[str, Make] = {
+    "one": lambda draw, n: np.float64(draw.choice([1.5, 0.25, -0.733, 1 / 3, 2.5, -4.0, 0.5, 2.0, 3.0, 7.0])),
+    "some": lambda draw, n: draw.choice([0.5, 2.0, -1.0, 1.0, 0.0, 3.5, -2.25], n),
+    "normal": lambda draw, n: draw.standard_normal(n) * 3.0,
+    "large": lambda draw, n: draw.standard_normal(n) * 2.0 ** draw.integers(-60, 20, n),
+}
+
+
+@pytest.mark.parametrize("exponents", EXPONENTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_powers(kind: str, exponents: str) -> None:
+    draw = np.random.default_rng(len(exponents) + len(kind))
+    fast: Any = dynamo_lite.compile(lambda x, y: np.power(x, y) * 1.0, **OPTIONS)  # type: ignore[arg-type]
+    with np.errstate(all="ignore"):
+        for _ in range(ROUNDS):
+            x, y = KINDS[kind](draw, 50_000), EXPONENTS[exponents](draw, 50_000)
+            assert fast(x, y).tobytes() == np.power(x, y).tobytes()
+    assert fast.stats()["native_calls"] == ROUNDS
+
+
+def test_strides_of_powers() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x[::2] ** y[::-2][: len(x[::2])], x[::-1] ** 1.7, x**y, 1.3**y
+
+    draw = np.random.default_rng(8)
+    for n in (1, 7, 8, 9, 127, 511, 512, 513, 2000):
+        x, y = draw.random(n) + 0.5, draw.standard_normal(n)
+        require_equal(f, lambda x=x, y=y: (x.copy(), y.copy()), compile=dynamo_lite.compile, compile_options=OPTIONS)
 
 
 @pytest.mark.parametrize("state", ["ignore", "warn"])
