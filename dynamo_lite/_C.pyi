@@ -148,6 +148,16 @@ def machine_block(
 
 OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry | None]
 
+class Init:
+    """The __init__ of a class of fields (dynamo_lite/dataclass.py). fields: tuples of a name, whether it is a parameter
+    and, where there is a default, that, or what makes it, and whether it makes it."""
+
+    def __new__(cls, qualname: str, fields: tuple[tuple[Any, ...], ...], frozen: bool, more: bool, /) -> Init: ...
+    def __call__(self, *args: Any, **named: Any) -> None: ...
+    def __get__(self, instance: object, owner: type) -> Any: ...
+    def replaced(self, given: _T, /, **changes: Any) -> _T:
+        """Another object of its class, with these fields changed."""
+
 class Objects:
     """The objects of a loop's numbers, by tag; made of those from before the loop, with the tags -1, -2, ..."""
 

@@ -11,7 +11,6 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from dynamo_lite import _C
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.products import dot_is_matmul
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
