@@ -136,6 +136,18 @@ class Abi(NamedTuple):
 
 abi: Abi
 
+def run_pieces(
+    loop: int,
+    context: int,
+    auxdata: int,
+    arrays: list[np.ndarray[Any, Any]],
+    strides: list[int],
+    bounds: list[tuple[int, int]],
+    /,
+) -> bool:
+    """Run one of NumPy's inner loops over elements begin to end of vectors, as if they were so many bytes apart from
+    `begin` on, for each (begin, end); False at the first failure."""
+
 def kernel_block(places: int, loops: int, /) -> tuple[int, int, int]:
     """Of the block of a kernel with so many operands and results, and NumPy loops: the word of the scratch pointer, the
     first word of the loops, and the first behind them."""
