@@ -1,8 +1,7 @@
 """``python -m benchmarks.first_calls``: the CPU time of the first call of every program of the suites.
 
-Each program runs in a fork of a process that has imported the compiler and compiled nothing, so that all that compiling
-keeps for later is missing, as in a process of its own, and the import is left out (it is timed apart, in new
-processes). Leaves a line a program, and for each stage the sum, the median, the 90th percentile and the worst ten.
+Each program runs in a process of its own that has imported the compiler and compiled nothing; importing is timed apart.
+Leaves a line a program, for each stage the sum, the median and the 90th percentile, and the worst ten.
 
 capture, backend, kernels: CPU time that the stages say they took. rest: what the first call took besides, running the
 program included. later: the shortest of two more calls.
@@ -12,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import io
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -50,20 +47,28 @@ def main() -> int:
     parser.add_argument("programs", nargs="*", help="names like loops.heat; all by default")
     parser.add_argument("--suites", default=",".join(SUITES), help=f"joined by commas (default {','.join(SUITES)})")
     parser.add_argument("--npbench", type=Path, help="a checkout of github.com/spcl/npbench, preset S")
-    parser.add_argument("--repeat", type=int, default=1, help="forks for each program, of which the shortest counts")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each program, of which the shortest counts")
     parser.add_argument("--json", type=Path, help="a file for all results")
     parser.add_argument("--before", type=Path, help="such a file, to compare with")
+    parser.add_argument("--child", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     single_thread.restart("benchmarks.first_calls", 1)
+    suites = options.suites.split(",")
+    if options.child:
+        ready()
+        print(json.dumps(calls_of(dict(cases(suites, options.npbench))[options.child])))
+        return 0
     print_imports()
     rows: dict[str, Times] = {}
-    ready()
-    for name, load in cases(options.suites.split(","), options.npbench):
+    for name, _ in cases(suites, options.npbench):
         if options.programs and name not in options.programs:
             continue
-        made = [times for times in (in_fork(load) for _ in range(options.repeat)) if times]
+        command = [sys.executable, "-m", "benchmarks.first_calls", f"--suites={options.suites}", f"--child={name}"]
+        command += [f"--npbench={options.npbench}"] if options.npbench else []
+        runs = [subprocess.run(command, capture_output=True, text=True) for _ in range(options.repeat)]
+        made = [json.loads(run.stdout) for run in runs if run.returncode == 0]
         if not made:
-            print(f"{name}: FAILED")
+            print(f"{name}: FAILED: {(runs[0].stderr.strip().splitlines() or ['no message'])[-1]}")
             continue
         rows[name] = min(made, key=lambda times: times["first"])
         print(f"{name}: " + ", ".join(f"{stage} {rows[name][stage] * 1e3:.1f}" for stage in STAGES), flush=True)
@@ -102,25 +107,6 @@ def ready() -> None:
     kernels = sys.modules["dynamo_lite.backends.kernels"] if backends.resolve("numba") else None
     pipeline.perf_counter = kernels.perf_counter = process_time  # type: ignore[attr-defined,union-attr]
     assert dynamo_lite.compile
-    gc.collect()
-    gc.freeze()
-
-
-def in_fork(load: Callable[[], Case]) -> Times:
-    """What the calls of one program take in a process of its own; nothing where that failed."""
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(read)
-        try:
-            os.write(write, json.dumps(calls_of(load)).encode())
-        finally:
-            os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    return json.loads(text) if text else {}
 
 
 def calls_of(load: Callable[[], Case]) -> Times:
