@@ -617,9 +617,53 @@ kernel_block(PyObject *module, PyObject *args)
                          (Py_ssize_t)dl_word_loop(places, loops));
 }
 
+/* run_pieces(loop, context, auxdata, arrays, strides, bounds): run one of NumPy's loops over elements begin to end of
+ * vectors, as if they were so many bytes apart from `begin` on, for each (begin, end); False at the first failure. */
+static PyObject *
+run_pieces(PyObject *module, PyObject *args)
+{
+    (void)module;
+    Py_ssize_t loop, context, auxdata;
+    PyObject *arrays, *strides, *bounds;
+    if (!PyArg_ParseTuple(args, "nnnO!O!O!:run_pieces", &loop, &context, &auxdata, &PyList_Type, &arrays, &PyList_Type,
+                          &strides, &PyList_Type, &bounds)) {
+        return NULL;
+    }
+    npy_intp steps[NPY_MAXARGS], n_arrays = PyList_GET_SIZE(arrays);
+    if (n_arrays > NPY_MAXARGS || PyList_GET_SIZE(strides) != n_arrays) {
+        return PyErr_Format(PyExc_ValueError, "run_pieces: a stride for each array, of which there are not too many");
+    }
+    for (npy_intp i = 0; i < n_arrays; i++) {
+        PyObject *array = PyList_GET_ITEM(arrays, i);
+        steps[i] = PyLong_AsSsize_t(PyList_GET_ITEM(strides, i));
+        if (PyErr_Occurred() || !PyArray_Check(array) || PyArray_NDIM((PyArrayObject *)array) != 1) {
+            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "run_pieces: expected vectors");
+        }
+    }
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(bounds); k++) {
+        Py_ssize_t begin, end;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(bounds, k), "nn", &begin, &end)) {
+            return NULL;
+        }
+        char *at[NPY_MAXARGS];
+        for (npy_intp i = 0; i < n_arrays; i++) {
+            PyArrayObject *array = (PyArrayObject *)PyList_GET_ITEM(arrays, i);
+            at[i] = PyArray_BYTES(array) + begin * PyArray_STRIDE(array, 0);
+        }
+        npy_intp length = end - begin;
+        if (((PyArrayMethod_StridedLoop *)loop)((PyArrayMethod_Context *)context, at, &length, steps,
+                                                (NpyAuxData *)auxdata) != 0) {
+            Py_RETURN_FALSE;
+        }
+    }
+    Py_RETURN_TRUE;
+}
+
 static PyMethodDef functions[] = {
     {"kernel_block", kernel_block, METH_VARARGS,
      "kernel_block(places, loops): the words of the scratch, of the first loop, and behind the loops."},
+    {"run_pieces", run_pieces, METH_VARARGS,
+     "run_pieces(loop, context, auxdata, arrays, strides, bounds): run one of NumPy's loops over pieces of vectors."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -9,6 +9,7 @@
 #include "callable.h"
 #include "dispatch.h"
 #include "eval_hook.h"
+#include "fields.h"
 #include "guards.h"
 #include "interrupts.h"
 #include "launch.h"
@@ -35,7 +36,7 @@ PyInit__C(void)
         dl_cache_register,  dl_callable_register, dl_hook_register, dl_interrupts_register,
         dl_trials_register, dl_rounds_register, dl_back_edge_register, dl_watch_register, dl_memory_register, dl_threads_register,
         dl_abi_register, dl_objects_register, dl_apart_register,
-        dl_terms_register,
+        dl_terms_register, dl_fields_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {

@@ -136,6 +136,18 @@ class Abi(NamedTuple):
 
 abi: Abi
 
+def run_pieces(
+    loop: int,
+    context: int,
+    auxdata: int,
+    arrays: list[np.ndarray[Any, Any]],
+    strides: list[int],
+    bounds: list[tuple[int, int]],
+    /,
+) -> bool:
+    """Run one of NumPy's inner loops over elements begin to end of vectors, as if they were so many bytes apart from
+    `begin` on, for each (begin, end); False at the first failure."""
+
 def kernel_block(places: int, loops: int, /) -> tuple[int, int, int]:
     """Of the block of a kernel with so many operands and results, and NumPy loops: the word of the scratch pointer, the
     first word of the loops, and the first behind them."""
@@ -147,6 +159,16 @@ def machine_block(
     OF_SCALAR, or OF_NUMBER), of each result, and how many words there are before the scratch pointer."""
 
 OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry | None]
+
+class Init:
+    """The __init__ of a class of fields (dynamo_lite/dataclass.py). fields: tuples of a name, whether it is a parameter
+    and, where there is a default, that, or what makes it, and whether it makes it."""
+
+    def __new__(cls, qualname: str, fields: tuple[tuple[Any, ...], ...], frozen: bool, more: bool, /) -> Init: ...
+    def __call__(self, *args: Any, **named: Any) -> None: ...
+    def __get__(self, instance: object, owner: type) -> Any: ...
+    def replaced(self, given: _T, /, **changes: Any) -> _T:
+        """Another object of its class, with these fields changed."""
 
 class Objects:
     """The objects of a loop's numbers, by tag; made of those from before the loop, with the tags -1, -2, ..."""

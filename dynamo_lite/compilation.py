@@ -17,7 +17,6 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from dynamo_lite.capture.trace import Capture, GraphBreak, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.chains import call_that_loses, of_round, reached, waits_for_loop
 from dynamo_lite.config import Config
+from dynamo_lite.dataclass import replace
 from dynamo_lite.errors import (
     BackendError,
     BackendWarning,

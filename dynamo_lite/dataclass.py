@@ -3,14 +3,16 @@
 Enters: a class with fields. Leaves: the class that ``dataclasses.dataclass`` makes of it, as far as this package uses
 that. The standard library writes up to six methods of each class as text and compiles them, and asks of each annotation
 what it means, half a millisecond a class; with 180 classes that was a third of the compiler's import, which a short
-program waits for. Here ``__init__`` alone is text, written when a class is first called, and the other methods are
-closures over the fields' names. `fields`, `replace`, `field` and `FrozenInstanceError` are the standard library's own.
-A class that needs more of it (class variables among the annotations, say) is made by it.
+program waits for. Here ``__init__`` is made when a class is first called, in C (csrc/fields.c) or, as long as the
+extension is not loaded, as text. The other methods are closures over the fields' names; `replace` asks ``__init__``.
+`fields`, `field` and `FrozenInstanceError` are the standard library's own. A class that needs more of it (class
+variables among the annotations, say) is made by it.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields
 from operator import attrgetter
@@ -19,7 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
+    from dataclasses import replace as replace
 else:
+
+    def replace(given, /, **changes):
+        """Another object of the same class, with these fields changed."""
+        made = getattr(type(given).__init__, "replaced", None)
+        if made is None or type(given).__new__ is not object.__new__:
+            return dataclasses.replace(given, **changes)
+        return made(given, **changes)
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, repr=True):
         """The decorator, with the options of ``dataclasses.dataclass`` that are named here."""
@@ -130,8 +140,13 @@ class _Init:
 
     def __get__(self, instance: object, owner: type) -> Any:
         cls, rows, frozen = self._of
-        function = _init(cls, rows, frozen)
-        function.__qualname__, function.__module__ = self.__qualname__, self.__module__
+        extension = sys.modules.get("dynamo_lite._C")  # NB: it imports NumPy, which some programs never do
+        if extension is not None:
+            given = tuple(_row(row) for row in rows if row.init or _has_default(row))
+            function = extension.Init(self.__qualname__, given, frozen, hasattr(cls, "__post_init__"))
+        else:
+            function = _text_init(cls, rows, frozen)
+            function.__qualname__, function.__module__ = self.__qualname__, self.__module__
         cls.__init__ = function  # type: ignore[misc]
         return function if instance is None else function.__get__(instance)
 
@@ -139,7 +154,18 @@ class _Init:
     __module__: str
 
 
-def _init(cls: type, rows: _Rows, frozen: bool) -> Callable[..., None]:
+def _row(row: Field[Any]) -> tuple[Any, ...]:
+    """A field as csrc/fields.c takes it."""
+    if row.default_factory is not MISSING:
+        return row.name, row.init, row.default_factory, True
+    return (row.name, row.init) if row.default is MISSING else (row.name, row.init, row.default)
+
+
+def _has_default(row: Field[Any]) -> bool:
+    return row.default is not MISSING or row.default_factory is not MISSING
+
+
+def _text_init(cls: type, rows: _Rows, frozen: bool) -> Callable[..., None]:
     """The function that sets the fields in their order, by keyword or position."""
     given: dict[str, Any] = {"__factory": _FACTORY, "__set": object.__setattr__}
     parameters, lines = ["__self"], []

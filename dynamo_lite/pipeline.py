@@ -12,7 +12,7 @@ import itertools
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +22,7 @@ from dynamo_lite.capture.restraints import Restraints
 from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.trace import Capture, trace
 from dynamo_lite.config import Config, compiling
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import symbols_of

@@ -10,7 +10,6 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -22,6 +21,7 @@ from dynamo_lite.capture.restraints import Beginning, place_in
 from dynamo_lite.capture.rests import rest_of_iterator
 from dynamo_lite.capture.targets import Target, locals_taken
 from dynamo_lite.capture.trace import empty_closure
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import (
     Answers,
     Code,

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import importlib.machinery
 import types
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import policy
 from dynamo_lite.config import config
+from dynamo_lite.dataclass import replace
 from dynamo_lite.shadows import own_modules
 
 if TYPE_CHECKING:

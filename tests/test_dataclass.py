@@ -6,13 +6,15 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any, ClassVar
 
 import pytest
 
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite import _C
+from dynamo_lite.dataclass import dataclass, replace
 
 OPTIONS = [
     {"frozen": frozen, "slots": slots, "eq": eq, "repr": shown}
@@ -103,11 +105,75 @@ def test_pickles_and_post_init() -> None:
     assert pickle.loads(pickle.dumps(Kept(3))) == Kept(3) and Kept(3).after == 4
 
 
-def test_init_is_written_when_somebody_asks() -> None:
+def test_init_is_made_when_somebody_asks() -> None:
     kind = point(dataclass, {"slots": True})
-    assert not inspect.isfunction(vars(kind)["__init__"])
+    assert not isinstance(vars(kind)["__init__"], _C.Init)
     assert kind(1).self == 1
+    assert isinstance(vars(kind)["__init__"], _C.Init) and kind.__init__.__qualname__.endswith("Point.__init__")
+
+
+def test_init_is_text_before_the_extension_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "dynamo_lite._C")
+    kind = point(dataclass, {"frozen": True})
+    one = kind(1, factory=[2])
     assert inspect.isfunction(vars(kind)["__init__"]) and kind.__init__.__qualname__.endswith("Point.__init__")
+    assert replace(one, name="b") == kind(1, "b", [2])
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_what_an_init_refuses(options: dict[str, bool]) -> None:
+    for kind in (point(dataclass, options), point(dataclasses.dataclass, options)):
+        for wrong in (
+            lambda kind=kind: kind(),
+            lambda kind=kind: kind(name="a"),
+            lambda kind=kind: kind(1, "a", [2], 0.5, 1),
+            lambda kind=kind: kind(1, self=2),
+            lambda kind=kind: kind(1, made={}),
+            lambda kind=kind: kind(1, other=2),
+            lambda kind=kind: kind.__init__(),
+            lambda kind=kind: replace(kind(1), other=2),
+        ):
+            with pytest.raises(TypeError):
+                wrong()
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_replace_is_the_standard_library_s(options: dict[str, bool]) -> None:
+    for make in (point, child):
+        one = make(dataclass, options)(1, "a", [2])
+        one.made["x"] = 1
+        ours, theirs = replace(one, self=5, _set=2.0), dataclasses.replace(one, self=5, _set=2.0)
+        assert type(ours) is type(one) and ours.factory is one.factory and ours.made == theirs.made == {}
+        assert [getattr(ours, row.name) for row in dataclasses.fields(one)] == [
+            getattr(theirs, row.name) for row in dataclasses.fields(one)
+        ]
+        assert one.self == 1
+
+
+def test_replace_asks_a_class_that_makes_its_objects_itself() -> None:
+    @dataclass(frozen=True)
+    class Known:
+        number: int
+        made: ClassVar[int] = 0
+
+        def __new__(cls, number: int) -> Known:
+            return object.__new__(cls)
+
+    assert replace(Known(1), number=2) == Known(2)
+    assert replace(Kept(3), number=5) == Kept(5)
+
+
+def test_an_init_holds_and_frees_what_it_was_given() -> None:
+    value = object()
+    before = sys.getrefcount(value)
+    for _ in range(100):
+        kind = _C.Init("f", (("a", True), ("b", True, value), ("c", False, list, True)), False, False)
+        with pytest.raises(TypeError):
+            _C.Init("f", (("a", True, value), ("b",)), False, False)
+        del kind
+    assert sys.getrefcount(value) == before
+    with pytest.raises(ValueError):
+        _C.Init("f", (("a", True),) * 65, False, False)
 
 
 def test_what_needs_more_of_the_standard_library_is_made_by_it() -> None:

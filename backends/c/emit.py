@@ -8,12 +8,12 @@ end the statuses that were noted. The words of `block` are those of csrc/abi.def
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from dynamo_lite.backends.c.c_text import Lines, c_type
 
 from dynamo_lite._C import abi, kernel_block
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.element_ops import BOOL, DType
 from dynamo_lite.program.ir import (
     PACKED,

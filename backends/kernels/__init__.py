@@ -7,7 +7,6 @@ Enters a Graph, example inputs, and how the backend compiles a kernel; leaves a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from dynamo_lite.backends.kernels.loops import loop_is_elementwise, loop_is_forw
 
 from dynamo_lite import _C, budget
 from dynamo_lite.config import config, current, current_seconds
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
 from dynamo_lite.lower import lower

@@ -19,8 +19,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from dynamo_lite._C import abi
+from dynamo_lite._C import abi, run_pieces
 from dynamo_lite.ops import vector_math
+from dynamo_lite.ops.samples import Samples
 from dynamo_lite.schedule.steps import DType
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +44,6 @@ class CallInfo(ctypes.Structure):
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
-_STRIDED_LOOP = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)
 
 
 class StridedLoop:
@@ -55,8 +55,7 @@ class StridedLoop:
             raise TypeError(f"{ufunc.__name__} has no loop {dtypes}")
         ufunc._get_strided_loop(self._capsule)  # type: ignore[attr-defined]
         self.info = CallInfo.from_address(_get_pointer(self._capsule, abi.UFUNC_CALL_INFO.encode()))
-        self._loop = _STRIDED_LOOP(self.info.strided_loop)
-        self._words = ctypes.c_ssize_t * len(dtypes)
+        self._words = self.info.strided_loop, self.info.context or 0, self.info.auxdata or 0
 
     def __call__(self, arrays: list[Array], strides: list[int] | None = None) -> bool:
         """Run over 1-d arrays (a stride of 0 may be given for operands); False on failure."""
@@ -66,13 +65,7 @@ class StridedLoop:
     def pieces(self, arrays: list[Array], strides: list[int], bounds: Iterable[tuple[int, int]]) -> bool:
         """Run over elements begin to end of 1-d arrays, as if they were `strides` bytes apart from `begin` on, for each
         (begin, end) in turn; False on the first failure."""
-        starts = [(array.__array_interface__["data"][0], array.strides[0]) for array in arrays]
-        context, auxdata, steps, length = self.info.context, self.info.auxdata, self._words(*strides), self._words()
-        for begin, end in bounds:
-            length[0] = end - begin
-            if self._loop(context, self._words(*(at + begin * step for at, step in starts)), length, steps, auxdata):
-                return False
-        return True
+        return run_pieces(*self._words, arrays, strides, list(bounds))
 
 
 def awkward_values(dtype: DType) -> Array:
@@ -115,31 +108,32 @@ def awkward_values(dtype: DType) -> Array:
 
 def sample_operands(dtypes: tuple[DType, ...]) -> list[Array]:
     """Operand arrays of one length, about a thousand: awkward values in combination, then random ones."""
-    rng = np.random.default_rng(20240531)
+    samples = Samples(20240531)
     awkward = [awkward_values(dtype) for dtype in dtypes]
     if len(dtypes) > 1 and any(dtype.kind == "c" for dtype in dtypes):
         awkward = [values[:: max(1, len(values) // 25)] for values in awkward]
     while np.prod([len(values) for values in awkward]) > 5000:
         awkward = [values[::2] for values in awkward]
     crossed = [grid.ravel() for grid in np.meshgrid(*awkward, indexing="ij")]
-    return [np.concatenate([values, _random(rng, dtype, 301)]) for values, dtype in zip(crossed, dtypes, strict=True)]
+    pairs = zip(crossed, dtypes, strict=True)
+    return [np.concatenate([values, _random(samples, dtype, 301)]) for values, dtype in pairs]
 
 
-def _random(rng: np.random.Generator, dtype: DType, count: int) -> Array:
+def _random(samples: Samples, dtype: DType, count: int) -> Array:
     if dtype.kind == "b":
-        return rng.integers(0, 2, count).astype(bool)
+        return samples.below(2, count).astype(bool)
     if dtype.kind in "iu":
-        limits: Any = np.iinfo(cast(Any, dtype))
-        values = rng.integers(limits.min, limits.max, count, dtype, endpoint=True)
-        return np.where(rng.random(count) < 0.5, values, rng.integers(0, 20, count)).astype(dtype)
+        of_all = samples.words(count).astype(dtype)
+        return np.where(samples.uniform(count) < 0.5, of_all, samples.below(20, count)).astype(dtype)
     if dtype.kind == "f":
         scale = 4.0 if dtype.itemsize == 2 else 30.0
-        values = rng.standard_normal(count) * np.exp(rng.uniform(-scale, scale, count) * (rng.random(count) < 0.3))
+        exponents = scale * (2.0 * samples.uniform(count) - 1.0) * (samples.uniform(count) < 0.3)
+        values = samples.normal(count) * np.exp(exponents)
         with np.errstate(all="ignore"):
             return values.astype(dtype)
     parts = np.dtype(f"f{dtype.itemsize // 2}")
     result = np.empty(count, dtype)
-    result.real, result.imag = _random(rng, parts, count), _random(rng, parts, count)
+    result.real, result.imag = _random(samples, parts, count), _random(samples, parts, count)
     return result
 
 
@@ -149,10 +143,10 @@ def same_values(left: Array, right: Array) -> bool:
         part = f"f{left.dtype.itemsize // 2}"
         left, right = (np.ascontiguousarray(array).view(part) for array in (left, right))
     bits = f"u{left.dtype.itemsize}"
-    equal = np.ascontiguousarray(left).view(bits) == np.ascontiguousarray(right).view(bits)
-    if left.dtype.kind == "f":
-        equal |= np.isnan(left) & np.isnan(right)
-    return bool(equal.all())
+    equal = left.view(bits) == right.view(bits)
+    if equal.all():
+        return True
+    return left.dtype.kind == "f" and bool((equal | (np.isnan(left) & np.isnan(right))).all())
 
 
 class Grade(IntEnum):

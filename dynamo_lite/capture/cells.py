@@ -19,7 +19,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -52,7 +52,7 @@ from dynamo_lite.capture.value import (
     next_serial,
 )
 from dynamo_lite.capture.wrap import realise
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of, make
 

@@ -14,7 +14,6 @@ INVARIANT: the state is of before the loop but for what the loop carries; what c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from dynamo_lite.capture.places import stores
 from dynamo_lite.capture.rests import Bounds, left_of
@@ -35,6 +34,7 @@ from dynamo_lite.capture.value import (
     TakenValue,
     Value,
 )
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Symbol, kind_of, make, substitute
 from dynamo_lite.pycode import Code, handlers_at

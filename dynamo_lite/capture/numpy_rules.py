@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 import types
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ from dynamo_lite.capture.value import (
     computed_number,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup, int_from_outside
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided, is_exact_view
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from dynamo_lite._C import let_in
@@ -64,7 +64,7 @@ from dynamo_lite.capture.value import (
     computed_number,
     is_gone,
 )
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of
 from dynamo_lite.pycode import OPCODES, Code, Instr, Position, null_below_callable

@@ -670,8 +670,9 @@ class Tracer:
     def worst(self, region: Region, condition: Scalar) -> Scalar | None:
         """What has to hold for `condition` to hold in every iteration, if it looks true; else None. NB: of what
         the index is multiplied by the sign has to be known, which is guarded."""
-        is_comparison = isinstance(condition, ScalarOp) and condition.op in COMPARISONS
-        normal = normal_comparison(condition) if is_comparison else None
+        normal = None
+        if isinstance(condition, ScalarOp) and condition.op in COMPARISONS:
+            normal = normal_comparison(condition)
         for monomial in (terms for terms, _ in (normal[1] if normal is not None else ()) if region.index in terms):
             for factor in monomial:
                 if not self.varies(factor):

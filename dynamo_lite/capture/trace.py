@@ -13,7 +13,6 @@ import math
 import types
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from dynamo_lite import _C, budget, ops
@@ -55,7 +54,7 @@ from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
 from dynamo_lite.capture.wrap import number_sources, read_cell, realise
 from dynamo_lite.config import Config
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured

@@ -16,6 +16,8 @@ outside of fixed terms, so that one walk over an expression, which follows nothi
 
 from __future__ import annotations
 
+from operator import is_
+
 from dynamo_lite.graph.scalar import (
     Polynomial,
     Scalar,
@@ -55,9 +57,10 @@ class Equalities:
         if not self._names or not is_symbolic(value):
             return value
         key = str(value)
-        if key not in self._known:
-            self._known[key] = self._name(value)  # type: ignore[arg-type]
-        return self._known[key]
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._name(value)  # type: ignore[arg-type]
+        return known
 
     def with_names(self, value: Scalar) -> Scalar:
         """`value` with every symbol in it called by the name of its class, but no longer term: what is known of terms
@@ -70,7 +73,9 @@ class Equalities:
             return self._names[key]
         if isinstance(value, Symbol) or key in self._fixed:
             return value
-        renamed = simplify(ScalarOp(value.op, value.kind, tuple(map(self.canonical, value.operands))))
+        operands = tuple(map(self.canonical, value.operands))
+        is_same = all(map(is_, operands, value.operands))
+        renamed = simplify(value if is_same else ScalarOp(value.op, value.kind, operands))
         return self._names.get(str(renamed), renamed)
 
     def unite(self, one: Scalar, other: Scalar) -> ScalarExpr | None:

@@ -106,10 +106,11 @@ class ScalarOp(_Shared):
     and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float,
     "sqrt" math.sqrt of a number that is not negative. FUNCTIONS are math's and "cabs", of finite numbers but for
     "fabs". normal: `simplify` would not change it. The text is kept, since sizes are put in order by it again and
-    again, and so are the names of the symbols in it.
+    again, and so are the names of the symbols in it, the polynomial that it is, and what it compares, where it was made
+    of that. INVARIANT: none of these holds the term itself, which goes when nobody has it any more.
     """
 
-    __slots__ = ("_names", "_text", "kind", "normal", "op", "operands")
+    __slots__ = ("_compared", "_names", "_polynomial", "_text", "kind", "normal", "op", "operands")
 
     op: str
     kind: str  # "int", "float" or "bool"
@@ -117,6 +118,8 @@ class ScalarOp(_Shared):
     normal: bool
     _text: str
     _names: frozenset[str] | None
+    _polynomial: Polynomial | None
+    _compared: tuple[str, LinearKey, int] | None
 
     def __new__(cls, op: str, kind: str, operands: tuple[Scalar, ...], normal: bool = False) -> ScalarOp:
         types = tuple(map(type, operands))  # 1, True and 1.0 are equal
@@ -130,7 +133,7 @@ class ScalarOp(_Shared):
                 if found is None:
                     found = object.__new__(cls)
                     found.op, found.kind, found.operands, found.normal = op, kind, operands, normal
-                    found._text, found._names = "", None
+                    found._text, found._names, found._polynomial, found._compared = "", None, None, None
                     _remember(key, found)
         if normal:
             found.normal = True
@@ -361,6 +364,10 @@ def _make(op: str, *operands: Scalar) -> Scalar:
     if not any(map(is_symbolic, operands)):
         return _EVALUATE[op](*operands)  # type: ignore[no-any-return, operator]
     kinds = {kind_of(operand) for operand in operands}
+    rule = _POLYNOMIAL_RULES.get(op)
+    if rule is not None and kinds <= _INTEGERS:  # as `simplify` would, without a term of what is to be simplified
+        left, right = (simplify(operand) for operand in operands)
+        return from_polynomial(rule(op, _polynomial(left), _polynomial(right)))
     if "complex" in kinds:
         raise TypeError("complex numbers have no symbolic arithmetic")
     if op in COMPARISONS or op in _LOGIC:
@@ -434,34 +441,46 @@ def _simplify(value: ScalarOp) -> Scalar:
 
 def to_polynomial(value: Scalar) -> Polynomial:
     """The integer expression `value` (operands simplified) as a polynomial over symbols and opaque terms."""
+    return dict(_polynomial(value))
+
+
+def _polynomial(value: Scalar) -> Polynomial:
+    """The same, to be read alone."""
     if isinstance(value, Symbol):
         return {(value,): 1}
     if not isinstance(value, ScalarOp):
         return {(): int(value)} if value else {}  # type: ignore[arg-type]
+    known = value._polynomial
+    if known is not None:
+        return known
     if value.op == "neg":
-        return _scale(to_polynomial(value.operands[0]), -1)
-    if value.kind != "int" or value.op not in _POLYNOMIAL_RULES or (value.normal and value.op in _OPAQUE):
+        made = _scale(_polynomial(value.operands[0]), -1)
+    elif value.kind != "int" or value.op not in _POLYNOMIAL_RULES or (value.normal and value.op in _OPAQUE):
         return {(value,): 1}
-    left, right = map(to_polynomial, value.operands)
-    return _POLYNOMIAL_RULES[value.op](value, left, right)
+    else:
+        left, right = map(_polynomial, value.operands)
+        made = _POLYNOMIAL_RULES[value.op](value.op, left, right)
+    if value.op not in _OPAQUE:  # whose polynomial is the term itself
+        value._polynomial = made
+    return made
 
 
 def _scale(poly: Polynomial, factor: int) -> Polynomial:
     return {monomial: coefficient * factor for monomial, coefficient in poly.items()} if factor else {}
 
 
-def _add(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+def _add(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
     result = dict(left)
     for monomial, coefficient in right.items():
         result[monomial] = result.get(monomial, 0) + coefficient
     return {monomial: coefficient for monomial, coefficient in result.items() if coefficient}
 
 
-def _sub(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
-    return _add(value, left, _scale(right, -1))
+def _sub(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
+    return _add(op, left, _scale(right, -1))
 
 
-def _mul(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+def _mul(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
     return _product(left, right)
 
 
@@ -474,28 +493,28 @@ def _product(left: Polynomial, right: Polynomial) -> Polynomial:
     return {monomial: coefficient for monomial, coefficient in result.items() if coefficient}
 
 
-def _floordiv(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+def _floordiv(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
     divisor = right.get((), 0) if set(right) <= {()} else 0
     if divisor and all(coefficient % divisor == 0 for monomial, coefficient in left.items() if monomial):
         # Terms that the divisor divides leave the floor: (c*d + r) // d == c + r // d.
-        return _add(value, {m: c // divisor for m, c in left.items() if m}, _constant(left.get((), 0) // divisor))
-    return {(_canonical(value, left, right),): 1}
+        return _add(op, {m: c // divisor for m, c in left.items() if m}, _constant(left.get((), 0) // divisor))
+    return {(_canonical(op, left, right),): 1}
 
 
-def _mod(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+def _mod(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
     divisor = right.get((), 0) if set(right) <= {()} else 0
     if divisor and all(coefficient % divisor == 0 for monomial, coefficient in left.items() if monomial):
         return _constant(left.get((), 0) % divisor)
-    return {(_canonical(value, left, right),): 1}
+    return {(_canonical(op, left, right),): 1}
 
 
-def _extreme(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+def _extreme(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
     """min or max: decided where one operand is never the greater one, else opaque with sorted operands."""
-    least, most = _ends(_sub(value, left, right))
+    least, most = _ends(_sub(op, left, right))
     if most <= 0 or least >= 0:
-        return left if (most <= 0) == (value.op == "min") else right
+        return left if (most <= 0) == (op == "min") else right
     operands = sorted((from_polynomial(left), from_polynomial(right)), key=str)
-    return {(ScalarOp(value.op, "int", tuple(operands), True),): 1}
+    return {(ScalarOp(op, "int", tuple(operands), True),): 1}
 
 
 def _ends(polynomial: Polynomial) -> tuple[float, float]:
@@ -513,8 +532,8 @@ def _constant(number: int) -> Polynomial:
     return {(): number} if number else {}
 
 
-def _canonical(value: ScalarOp, *operands: Polynomial) -> ScalarOp:
-    return ScalarOp(value.op, "int", tuple(map(from_polynomial, operands)), True)
+def _canonical(op: str, *operands: Polynomial) -> ScalarOp:
+    return ScalarOp(op, "int", tuple(map(from_polynomial, operands)), True)
 
 
 _POLYNOMIAL_RULES = {
@@ -527,6 +546,7 @@ _POLYNOMIAL_RULES = {
     "max": _extreme,
 }
 _OPAQUE = frozenset({"floordiv", "mod", "min", "max"})  # terms of a polynomial, where they are normal
+_INTEGERS = frozenset({"int", "bool"})
 
 
 def _factor_order(factor: ScalarExpr) -> tuple[bool, int, str]:
@@ -541,7 +561,10 @@ def _monomial_order(monomial: Monomial) -> tuple[object, ...]:
 
 def from_polynomial(poly: Polynomial) -> Scalar:
     """The expression of a polynomial: positive terms added up in order, then the negative ones subtracted."""
-    ordered = sorted(poly.items(), key=lambda item: _monomial_order(item[0])) if len(poly) > 1 else poly.items()
+    if len(poly) == 1:
+        ((monomial, coefficient),) = poly.items()
+        return _term(monomial, coefficient)
+    ordered = sorted(poly.items(), key=lambda item: _monomial_order(item[0]))
     positive = [(m, c) for m, c in ordered if c > 0]
     negative = [(m, -c) for m, c in ordered if c < 0]
     if not positive:
@@ -640,10 +663,12 @@ def normal_comparison(value: ScalarOp) -> tuple[str, LinearKey, int] | None:
     relation: "ge", "le", "eq" or "ne". L: terms (monomial, coefficient) in order, no constant, the first coefficient
     positive, no common divisor; empty when the comparison is of constants. Expects simplified operands.
     """
+    if value._compared is not None:
+        return value._compared
     if not _integral(value):
         return None
-    left, right = map(to_polynomial, value.operands)
-    difference = _sub(value, left, right)
+    left, right = map(_polynomial, value.operands)
+    difference = _sub(value.op, left, right)
     bound = -difference.pop((), 0)
     relation = value.op
     terms = sorted(difference.items(), key=lambda item: _monomial_order(item[0]))
@@ -677,7 +702,9 @@ def _simplify_comparison(value: ScalarOp) -> Scalar:
         left[()] = -bound  # s0 >= s1 - 2 reads add(s0, 2) >= s1
     elif bound:
         right[()] = bound
-    return ScalarOp(relation, "bool", (from_polynomial(left), from_polynomial(right)))
+    made = ScalarOp(relation, "bool", (from_polynomial(left), from_polynomial(right)))
+    made._compared = normal
+    return made
 
 
 def _simplify_logic(value: ScalarOp) -> Scalar:

@@ -34,6 +34,7 @@ from dynamo_lite.lower.functionalise import looks_at_layout
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.short_axes import begins_with_zero
 from dynamo_lite.ops.reductions import ONE_BY_ONE, reduce_dtypes
+from dynamo_lite.ops.samples import Samples
 
 MOST_OPERATIONS = 300  # that a chain of rows becomes
 RANKS = (2, 3)
@@ -425,10 +426,10 @@ def _folds_one_by_one(ufunc: np.ufunc, char: str, width: int) -> bool:
     zeros and NaNs of either sign and on numbers of unlike sizes."""
     if np.dtype(char).kind in "iu":
         return True
-    random = np.random.default_rng(width)
+    samples = Samples(width)
     special = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.5], char)
-    rows = random.choice(special, (512, width))
-    rows[256:] = random.normal(size=(256, width)) * 10.0 ** random.integers(-6, 6, (256, width))
+    rows = special[samples.below(len(special), 512, width)]
+    rows[256:] = samples.normal(256, width) * 10.0 ** (samples.below(12, 256, width) - 6)
     lying: tuple[Callable[[Any], Any], ...] = (
         lambda x: x,
         np.asfortranarray,

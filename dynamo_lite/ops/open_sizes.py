@@ -10,11 +10,11 @@ else is known of it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Argument
 from dynamo_lite.graph.scalar import Scalar, Symbol, make
 from dynamo_lite.graph.types import ArrayType

@@ -6,11 +6,11 @@ NumPy does the work (see calls.py); each row gives the shape rule. INVARIANT: re
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, is_scalar, kind_of, make, product, total

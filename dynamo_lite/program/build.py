@@ -11,13 +11,12 @@ What nobody needs and reports nothing is left out. INVARIANT: all loads of an el
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 from dynamo_lite._C import abi
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.program.element_ops import BOOL, may_raise
 from dynamo_lite.program.ir import (
     ANY,

@@ -14,7 +14,6 @@ more; nobody writes to an array of which there is a copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from dynamo_lite import _C
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Dim, Symbol, is_symbolic
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Register

@@ -13,12 +13,12 @@ INVARIANT: where the function declines, nothing that it wrote is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import is_symbolic, kind_of
 from dynamo_lite.graph.types import GENERATOR
 from dynamo_lite.program.build_arrays import Handed, held, origin_of, with_origin

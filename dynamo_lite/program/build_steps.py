@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from dynamo_lite._C import abi
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.scalar import COMPARISONS, FUNCTIONS, Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
 from dynamo_lite.ops.operators import BINARY, UNARY
 from dynamo_lite.program.build import elements

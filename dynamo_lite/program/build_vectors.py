@@ -11,7 +11,6 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -19,8 +18,10 @@ import numpy as np
 
 from dynamo_lite import _C
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.products import dot_is_matmul
+from dynamo_lite.ops.samples import Samples
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import (
     TESTED,
@@ -581,7 +582,7 @@ class VectorBuilder(StepBuilder):
 @functools.cache
 def _search_steps() -> int | None:
     """Which steps NumPy's search takes, as they show in a vector that is not sorted; None: others than are known."""
-    x = np.random.default_rng(0).random(200)
+    x = Samples(0).uniform(200)
     trials = [(x[:n], key, int(x[:n].searchsorted(key))) for n in (1, 2, 3, 5, 8, 17, 64, 100, 200) for key in x[::9]]
     for steps, place in ((0, _place_by_middles), (abi.SEARCH_BY_HALVES, _place_by_halves)):
         if all(place(some, key) == found for some, key, found in trials):

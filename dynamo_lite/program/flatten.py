@@ -10,8 +10,8 @@ is asked, seldom, whether that side counts. INVARIANT: loads, stores and calls s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.element_ops import BOOL
 from dynamo_lite.program.ir import Decline, Element, If, Node, Note, Range, Routine, Value, inner
 

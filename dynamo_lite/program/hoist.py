@@ -9,8 +9,7 @@ where operands do that a later iteration reads.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.ir import (
     Element,
     For,

@@ -12,13 +12,13 @@ computed before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.schedule.steps import Kernel
 
 DType: TypeAlias = np.dtype[np.generic]

@@ -9,8 +9,7 @@ over and over.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.element_ops import may_raise
 from dynamo_lite.program.ir import Element, For, Function, Keep, Node, Store, Tiles, Value, walk
 from dynamo_lite.program.nans import Origins, origins

@@ -14,9 +14,9 @@ fills its last vectors with that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.element_ops import BOOL, DType, part_dtype
 from dynamo_lite.program.ir import (
     Carried,

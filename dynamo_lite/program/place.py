@@ -8,9 +8,8 @@ writes it, so what it stores may lie where what it reads last did.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.ir import Alloc, For, Function, Load, Memref, Node, NumpyLoop, Store, Tiles, View, walk
 
 MAX_TILE = 1024

@@ -11,8 +11,8 @@ inner loop looks; those with a call of a function that may are left alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.ir import (
     Decline,
     Element,

@@ -13,12 +13,12 @@ INVARIANT: a value is within its interval wherever the program gets to it, as Py
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.element_ops import BOOL
 from dynamo_lite.program.ir import (
     INDEX,

@@ -12,10 +12,10 @@ only on its way out of a loop. INVARIANT: loads, stores and calls keep their ord
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, TypeAlias
 
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.program.element_ops import BOOL, may_raise
 from dynamo_lite.program.ir import (
     INDEX,

@@ -11,9 +11,9 @@ result may share the positions of an operand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.program.ir import (
     INDEX,
     PACKED,

@@ -9,10 +9,9 @@ along folded axes has several vectors side by side, as many as hide latencies an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from dynamo_lite._C import abi
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.program.element_ops import part_dtype
 from dynamo_lite.program.ir import ANY, Element, For, Function, Keep, Load, Node, Store, Tiles, Value, defined, walk
 

@@ -9,11 +9,11 @@ A strict one looks at every pair of operands, whether these are NaNs with other 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import replace
 from dynamo_lite.program.ir import (
     DType,
     Element,

@@ -15,9 +15,9 @@ import types
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.borrow import borrowed_loads
 from dynamo_lite.pycode.code import (
     NO_POSITION,

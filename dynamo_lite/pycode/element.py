@@ -12,8 +12,7 @@ what the expression yields for it, and the index where that begins. None where n
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.code import CO_GENERATOR_KINDS, Code, Instr, remembered
 from dynamo_lite.pycode.flow import reached
 

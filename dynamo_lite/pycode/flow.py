@@ -10,9 +10,9 @@ from).
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 from itertools import accumulate
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.code import Code, ExceptionEntry, UnsupportedCode, handlers_at, remembered
 from dynamo_lite.pycode.opcodes import OPCODES
 from dynamo_lite.pycode.version import RISES

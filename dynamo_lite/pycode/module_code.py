@@ -10,8 +10,8 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Iterable
-from dataclasses import replace
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.code import CO_NEWLOCALS, CO_OPTIMIZED, Code
 
 _AS_GLOBAL = {"LOAD_NAME": "LOAD_GLOBAL", "STORE_NAME": "STORE_GLOBAL", "DELETE_NAME": "DELETE_GLOBAL"}

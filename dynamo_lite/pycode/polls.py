@@ -22,10 +22,9 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.pycode.code import (
     CO_GENERATOR_KINDS,
     CO_NEWLOCALS,

@@ -9,8 +9,8 @@ Capture makes these at graph breaks; dispatch enters them like any other code.
 from __future__ import annotations
 
 import types
-from dataclasses import replace
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.code import (
     CO_GENERATOR_KINDS,
     CO_NEWLOCALS,

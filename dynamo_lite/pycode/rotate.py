@@ -16,8 +16,7 @@ encode and decode.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.code import Code, ExceptionEntry, Instr
 from dynamo_lite.pycode.flow import natural_loop, successors
 from dynamo_lite.pycode.opcodes import INVERSE_CONDITIONS, OPCODES

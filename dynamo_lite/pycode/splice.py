@@ -11,10 +11,10 @@ where the expression does not begin with its loop.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import CodeType
 from typing import TypeAlias
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.code import CO_GENERATOR_KINDS, Code, Instr, Position, remembered
 from dynamo_lite.pycode.decode import decoded
 from dynamo_lite.pycode.element import BEFORE

@@ -12,10 +12,9 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import accumulate
 
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

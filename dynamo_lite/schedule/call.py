@@ -22,6 +22,7 @@ from dynamo_lite.graph.opdef import REGISTRY, OpDef
 from dynamo_lite.ops.draws import arguments
 from dynamo_lite.ops.index import index_key
 from dynamo_lite.ops.operators import BINARY, PARTS, UNARY
+from dynamo_lite.ops.samples import Samples
 
 Direct: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -160,9 +161,9 @@ def _beneath(node: Node) -> Direct | None:
 def _interpolates_alike() -> bool:
     """Whether this NumPy's interp has the bits of ours (csrc/search.c): one that was compiled for a newer processor may
     multiply and add at once."""
-    rng = np.random.default_rng(5)
-    xp, fp = np.sort(rng.normal(size=200)), rng.normal(size=200) * 1e3
-    x = rng.uniform(-3.0, 3.0, 2000)
+    samples = Samples(5)
+    xp, fp = np.sort(samples.normal(200)), samples.normal(200) * 1e3
+    x = 6.0 * samples.uniform(2000) - 3.0
     assert _INTERP is not None
     return bool(np.array_equal(_C.interp(_INTERP, x, xp, fp), _INTERP(x, xp, fp)))
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
 from dynamo_lite._C import Objects
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.alias import is_external, place
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind

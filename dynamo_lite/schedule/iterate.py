@@ -12,9 +12,9 @@ shares memory with anything but its own operand, is for csrc/loop_kernel.c to se
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.alias import other_rows
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make, symbols_of

@@ -9,12 +9,11 @@ that differ in numbers only are one kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.alias import place
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Node, NodeKind

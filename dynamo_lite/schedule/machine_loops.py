@@ -7,8 +7,7 @@ step by step where its vectors are long.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from dynamo_lite.dataclass import replace
 from dynamo_lite.schedule.steps import Cond, Loop, Schedule, Step, bodies
 from dynamo_lite.schedule.target import Target
 

@@ -13,11 +13,11 @@ INVARIANT: what the steps write of arrays from outside is saved where it was sav
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kind_of, renamed, symbols_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.steps import (

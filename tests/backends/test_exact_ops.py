@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.kernels.loops import awkward_values, same_values, sample_operands
+from dynamo_lite.backends.kernels.loops import StridedLoop, awkward_values, same_values, sample_operands
 
 from dynamo_lite.program import element_ops
 from dynamo_lite.schedule.steps import Kernel, KernelOp
@@ -193,3 +193,19 @@ def test_an_integer_that_was_a_float_is_out_of_range(source: str, target: str) -
             assert flags == reported(lambda x=x, f=between: x.astype(f).astype(target)), (between, value)
             with np.errstate(all="ignore"):
                 assert out.tobytes() == x.astype(between).astype(target).tobytes(), (between, value)
+
+
+def test_pieces_are_run_where_they_lie() -> None:
+    loop = StridedLoop(np.add, (np.dtype("d"),) * 3)
+    x, out = np.arange(20.0), np.zeros(20)
+    assert loop.pieces([x[::2], x, out], [16, 0, 8], [(0, 3), (5, 9)])
+    assert out.tolist() == [0.0, 2.0, 4.0, 0.0, 0.0, 15.0, 17.0, 19.0, 21.0, *[0.0] * 11]
+    for arrays, strides, bounds in (
+        ([x, x], [8], [(0, 1)]),
+        ([x, x, x[None]], [8] * 3, [(0, 1)]),
+        ([x, x, 1.0], [8] * 3, [(0, 1)]),
+        ([x, x, x], [8, 8, "8"], [(0, 1)]),
+        ([x, x, x], [8] * 3, [(0,)]),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            loop.pieces(arrays, strides, bounds)

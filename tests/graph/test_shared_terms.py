@@ -13,7 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamo_lite.graph.facts import Facts
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, make, symbols_of
+from dynamo_lite.graph.scalar import (
+    Scalar,
+    ScalarOp,
+    Symbol,
+    is_symbolic,
+    kind_of,
+    make,
+    normal_comparison,
+    symbols_of,
+    to_polynomial,
+)
 
 SIZES = [Symbol(f"s{place}", "int", 0, place) for place in range(3)]
 NUMBERS = [Symbol(f"n{place}", "int", 1 + place) for place in range(2)]
@@ -48,6 +58,51 @@ def test_terms_go_when_nobody_has_them() -> None:
     del term
     gc.collect()
     assert [ref() for ref in gone] == [None, None]
+
+
+def test_what_is_kept_with_a_term_does_not_keep_it() -> None:
+    """By counting references alone: the collector may be off."""
+    size = Symbol("gone", "int", 78)
+    made = [make(op, make("add", size, 3), 2) for op in ("add", "mul", "floordiv", "mod", "min", "max", "le", "eq")]
+    made += [make("neg", size), make("sub", made[2], made[3]), make("lt", made[4], made[5])]
+    for one in made:
+        if kind_of(one) == "int":
+            assert to_polynomial(one)
+        else:
+            assert isinstance(one, ScalarOp) and normal_comparison(one)
+    gone = [weakref.ref(one) for one in (size, *made) if is_symbolic(one)]
+    gc.disable()
+    try:
+        del one, made, size
+        make.__globals__["_made"].cache_clear()
+        normal_comparison.cache_clear()
+        assert [ref() for ref in gone] == [None] * len(gone)
+    finally:
+        gc.enable()
+
+
+@given(st.integers(0, 1 << 30))
+def test_what_is_kept_with_a_term_is_what_is_found_anew(seed: int) -> None:
+    choose = random.Random(seed)
+    terms: list[Scalar] = [*SIZES, 0, 1, 2, -3]
+    for _ in range(12):
+        op = choose.choice(["add", "sub", "mul", "floordiv", "mod", "min", "max", "lt", "ge", "eq"])
+        try:
+            made = make(op, *choose.choices([one for one in terms if kind_of(one) == "int"], k=2))
+        except ZeroDivisionError:  # of two constants
+            continue
+        if not isinstance(made, ScalarOp):
+            continue
+        terms.append(made)
+        kept = list(to_polynomial(made).items()) if kind_of(made) == "int" else normal_comparison(made)
+        normal_comparison.cache_clear()
+        work: list[Scalar] = [made]
+        while work:
+            part = work.pop()
+            if isinstance(part, ScalarOp):
+                part._polynomial = part._compared = None
+                work.extend(part.operands)
+        assert kept == (list(to_polynomial(made).items()) if kind_of(made) == "int" else normal_comparison(made))
 
 
 def test_threads_make_one_term() -> None:
