@@ -485,6 +485,14 @@ class MethodValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class SuperValue(Value):
+    """super() of ``self``, of whose classes those behind ``after`` are asked (supers.py)."""
+
+    after: type = object
+    self: Value = field(default_factory=Value)
+
+
+@dataclass(eq=False, slots=True)
 class FunctionValue(Value):
     """A Python function made in this segment (lambda, nested def), or one from outside known by its code."""
 

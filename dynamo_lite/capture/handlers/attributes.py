@@ -15,6 +15,7 @@ from dynamo_lite.capture import complex_operators, instances, numpy_rules, place
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Frame
+from dynamo_lite.capture.supers import super_attribute
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -31,6 +32,7 @@ from dynamo_lite.capture.value import (
     RecordValue,
     SequenceValue,
     SliceValue,
+    SuperValue,
     Value,
     a_kind,
     computed_number,
@@ -121,6 +123,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return _object_attribute(machine, owner, name)
         case InstanceValue():
             return _instance_attribute(machine, owner, name)
+        case SuperValue():
+            return super_attribute(machine, owner, name)
         case NumberValue() if (kind_of(owner.expr), name) in _ITSELF:
             return owner
         case NumberValue() if not hasattr({"int": int, "float": float, "bool": bool}[kind_of(owner.expr)], name):

@@ -7,16 +7,19 @@ from dynamo_lite.capture.handlers.containers import as_constant_tuple
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, handles, is_null
 from dynamo_lite.capture.state import Frame
+from dynamo_lite.capture.supers import make_super, super_attribute
 from dynamo_lite.capture.value import (
     Break,
     CellValue,
     ConstantValue,
     DictValue,
     FunctionValue,
+    NullValue,
     SequenceValue,
     Value,
 )
-from dynamo_lite.pycode import Instr
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.pycode import Instr, null_below_callable
 
 
 def _call(machine: Machine, frame: Frame, args: list[Value], kwargs: dict[str, Value]) -> None:
@@ -98,8 +101,20 @@ def set_attribute(machine: Machine, function: FunctionValue, flag: int, value: V
         raise Break("definition", "a function")
 
 
-@handles("LOAD_BUILD_CLASS", "LOAD_SUPER_ATTR", "LOAD_SUPER_METHOD")
+@handles("LOAD_BUILD_CLASS")
 def load_build_class(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if instr.op == "LOAD_BUILD_CLASS":
-        raise Break("definition", "a class")
-    raise Break("unsupported-operation", "super()")
+    raise Break("definition", "a class")
+
+
+@handles("LOAD_SUPER_ATTR", "LOAD_SUPER_METHOD")
+def load_super(machine: Machine, frame: Frame, instr: Instr) -> None:
+    called, of, own = (realise(machine.tracer, value) for value in frame.stack[-3:])
+    if not isinstance(called, ConstantValue) or called.value is not super:
+        raise Break("unsupported-operation", "super()")
+    found = super_attribute(machine, make_super(machine, of, own), instr.arg[0])
+    del frame.stack[-3:]
+    if instr.op == "LOAD_SUPER_ATTR":
+        frame.push(found)
+        return
+    pair = [found, NullValue(None, True)]
+    frame.stack.extend(reversed(pair) if null_below_callable else pair)
