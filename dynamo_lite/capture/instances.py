@@ -1,6 +1,6 @@
 """Objects of ordinary classes that a segment makes: known to capture alone, as lists that it makes are.
 
-Enters a call of a class; leaves an InstanceValue, whose attributes its __init__ has stored. Nobody else sees the object
+Enters a call of a class; leaves an InstanceValue, whose attributes, or slots, its __init__ has stored. Nobody else sees the object
 before residual code makes it, with the attributes that it has by then: `object.__new__(cls)`, and a store for each.
 INVARIANT: making, reading and storing do what object does; the guards say that the class stays as it is.
 """
@@ -16,14 +16,15 @@ from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup
 
 _ABSTRACT = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 # What a class may define so that making its objects, their attributes or their death does more than object does.
-_OWN_WAYS = ("__slots__", "__setattr__", "__delattr__", "__getattribute__", "__getattr__", "__del__", "__new__")
+_OWN_WAYS = ("__setattr__", "__delattr__", "__getattribute__", "__getattr__", "__del__", "__new__")
 
 
 def is_ordinary(cls: type) -> bool:
-    """Whether objects of the class are a dict of attributes and nothing else."""
-    if type(cls) is not type or cls.__flags__ & _ABSTRACT or cls.__dictoffset__ == 0:
-        return False
+    """Whether objects of the class are a dict of attributes and nothing else, or slots alone."""
     bases = cls.__mro__[:-1]
+    n_slotted = sum("__slots__" in vars(base) for base in bases)
+    if type(cls) is not type or cls.__flags__ & _ABSTRACT or n_slotted != (0 if cls.__dictoffset__ else len(bases)):
+        return False
     return not any(base.__flags__ & IMMUTABLE_TYPE or any(name in vars(base) for name in _OWN_WAYS) for base in bases)
 
 
@@ -50,8 +51,20 @@ def make_instance(
 def check_storable(owner: InstanceValue, name: str) -> None:
     """Break where storing to that attribute does more than put it into the object's dict."""
     found = class_lookup(owner.cls, name)
+    if is_slot(owner.cls, name):
+        return
+    if owner.cls.__dictoffset__ == 0:
+        raise Break("side-effect-attribute", name)  # it has no such slot
     if found is not MISSING and (hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")):
         raise Break("side-effect-attribute", name)
+
+
+def is_slot(cls: type, name: str) -> bool:
+    """Whether objects of the class have that attribute in a place of its own, which stands in `__slots__`."""
+    found = class_lookup(cls, name)
+    if not isinstance(found, types.MemberDescriptorType) or found.__name__ != name:
+        return False
+    return issubclass(cls, found.__objclass__) and not found.__objclass__.__flags__ & IMMUTABLE_TYPE
 
 
 def get_special(owner: InstanceValue, name: str) -> ConstantValue:
@@ -62,4 +75,4 @@ def get_special(owner: InstanceValue, name: str) -> ConstantValue:
     return ConstantValue(constant(found), found)
 
 
-__all__ = ["check_storable", "get_special", "is_ordinary", "make_instance"]
+__all__ = ["check_storable", "get_special", "is_ordinary", "is_slot", "make_instance"]

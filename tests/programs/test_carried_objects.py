@@ -401,3 +401,95 @@ def test_a_field_that_differs_from_object_to_object() -> None:
     xs = np.random.default_rng(1).normal(size=100)
     assert fast(xs) == best(xs)
     assert fast.stats()["breaks"] == 0
+
+
+class Slotted:
+    __slots__ = ("__hidden", "x", "y")
+
+    def __init__(self, x: Any, y: Any) -> None:
+        self.x = x
+        self.y = y
+
+    def hide(self, value: Any) -> Slotted:
+        self.__hidden = value
+        return self
+
+    def show(self) -> Any:
+        return self.__hidden
+
+
+class Wider(Slotted):
+    __slots__ = ("z",)
+    fixed = 3.0
+    alias = Slotted.x
+
+    def __init__(self, x: Any, y: Any, z: Any) -> None:
+        super().__init__(x, y)
+        self.z = z
+
+
+def slots(n: int) -> tuple[Any, ...]:
+    s = Slotted(1.0, 0.0)
+    w = Wider(1.0, 2.0, 3.0)
+    for i in range(n):
+        s = Slotted(s.x + 0.1 * s.y, s.y - 0.1 * s.x)
+        w = Wider(w.z, w.x, s.x + i)
+    return s.x, s.y, w.x, w.y, w.z, type(w).__name__
+
+
+def hidden(n: int) -> Any:
+    s = Slotted(1.0, 0.0).hide(2.0)
+    for _ in range(n):
+        s = Slotted(s.x, s.show()).hide(s.x + s.y)
+    return s.show(), s.x, s
+
+
+def unset(n: int) -> Any:
+    s = Slotted(1.0, 0.0)
+    for _ in range(n):
+        s = Slotted(s.x + 1.0, 0.0)
+    try:
+        return s.show()
+    except AttributeError as error:
+        return str(error), s.x
+
+
+def no_such_slot(n: int) -> Any:
+    s = Wider(1.0, 2.0, 3.0)
+    for _ in range(n):
+        s = Wider(s.x + 1.0, 0.0, 0.0)
+    try:
+        s.fixed = 4.0
+    except AttributeError as error:
+        return str(error), s.fixed
+    return s.fixed
+
+
+def through_an_alias(n: int) -> Any:
+    s = Wider(1.0, 2.0, 3.0)
+    for _ in range(n):
+        s = Wider(s.x + 1.0, 0.0, 0.0)
+        s.alias = s.x * 2.0
+    return s.x, s.alias
+
+
+SLOTTED = [slots, hidden, unset, no_such_slot, through_an_alias]
+
+
+@pytest.mark.parametrize("fn", SLOTTED, ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize("check", [0, 1])
+def test_slots(fn: Callable[..., Any], check: int) -> None:
+    def shown(n: int) -> Any:
+        result = fn(n)
+        return (*result[:2], result[2].x, result[2].show()) if fn is hidden else result
+
+    fast = dynamo_lite.compile(fn, options=OPTIONS | {"check": check})
+    for n in (30, 0, 1, 2, 5):
+        expected, result = shown(n), fast(n)
+        assert repr((*result[:2], result[2].x, result[2].show()) if fn is hidden else result) == repr(expected)
+
+
+def test_slots_are_native() -> None:
+    fast = dynamo_lite.compile(slots, options=OPTIONS)
+    assert fast(50) == slots(50)
+    assert fast.stats()["native_calls"] == 1

@@ -240,11 +240,12 @@ def _instance_attribute(machine: Machine, owner: InstanceValue, name: str) -> Va
     kind = type(found)
     if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
         return machine.call_python(found.fget, constant(found.fget), [owner], {})
-    if found is not MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
+    is_slot = instances.is_slot(owner.cls, name)
+    if found is not MISSING and not is_slot and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
         raise Break("unsupported-operation", f"attribute {name} of {owner.cls.__qualname__}")
     if name in owner.stored:
         return owner.stored[name]
-    if found is MISSING:
+    if found is MISSING or is_slot:
         raise AttributeMissing(name)
     if isinstance(found, types.FunctionType):
         return MethodValue(None, ConstantValue(constant(found), found), owner, name)
