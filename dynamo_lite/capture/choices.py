@@ -20,7 +20,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.aggregates import has_items, is_like, with_items
+from dynamo_lite.capture.aggregates import Object, has_items, is_like, is_object, with_items
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
@@ -35,7 +35,6 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
-    InstanceValue,
     NumberValue,
     Picked,
     SequenceValue,
@@ -262,7 +261,7 @@ class Merge:
     eithers: list[EitherValue] = field(default_factory=list)
     equals: list[NumberValue] = field(default_factory=list)  # numbers that are equal, and not the same objects
     known: dict[tuple[Value, Value], Value] = field(default_factory=dict)
-    gone: list[InstanceValue] = field(default_factory=list)  # objects for which another one stands behind the choice
+    gone: list[Object] = field(default_factory=list)  # objects for which another one stands behind the choice
 
     def local(self, name: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value | None:
         """What a local holds; None if nothing, or nobody reads it."""
@@ -318,7 +317,7 @@ class Merge:
                 self.arrays.append(ArrayValue(None, first.node))
                 return self.arrays[-1]
         if self.goes_by_items(first, second):
-            self.gone += [one for one in (first, second) if isinstance(one, InstanceValue)]
+            self.gone += filter(is_object, (first, second))
             pairs = zip(first.items, second.items, strict=True)  # type: ignore[attr-defined]
             return with_items(self.tracer, first, [self.value(what, pair, wanted) for pair in pairs])
         one, other = as_scalar(first), as_scalar(second)
@@ -336,7 +335,7 @@ class Merge:
 
     def goes_by_items(self, first: Value, second: Value) -> bool:
         """Whether what stands for two values has what stands for their items."""
-        return (has_items(first) or isinstance(first, InstanceValue)) and is_like(first, second)
+        return (has_items(first) or is_object(first)) and is_like(first, second)
 
     def parts(self, value: Value, region: Region) -> Parts | None:
         """The parts of a value of one branch."""
@@ -410,7 +409,7 @@ class Merge:
         while isinstance(value, EitherValue):
             value = value.second
         if not isinstance(value, ArrayValue):
-            if has_items(value) or isinstance(value, InstanceValue):
+            if has_items(value) or is_object(value):
                 items = [realise(self.tracer, item) for item in value.items]  # type: ignore[attr-defined]
                 return with_items(self.tracer, value, [self.stand_in(what, item, None, region) for item in items])
             number = as_scalar(value)

@@ -1,7 +1,8 @@
 """Objects of ordinary classes that a segment makes: known to capture alone, as lists that it makes are.
 
-Enters a call of a class; leaves an InstanceValue, whose attributes, or slots, its __init__ has stored. Nobody else sees the object
-before residual code makes it, with the attributes that it has by then: `object.__new__(cls)`, and a store for each.
+Enters a call of a class; leaves an InstanceValue, whose attributes, or slots, its __init__ has stored. Nobody else sees
+the object before residual code makes it, with the attributes that it has by then: `object.__new__(cls)`, and a store
+for each.
 INVARIANT: making, reading and storing do what object does; the guards say that the class stays as it is.
 """
 

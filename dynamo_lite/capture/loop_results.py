@@ -7,6 +7,7 @@ of the graph around, and tuples of such. INVARIANT: what is one object behind th
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import TYPE_CHECKING
 
 from dynamo_lite.capture.aggregates import has_items, with_items
@@ -56,10 +57,15 @@ def array_behind(attempt: Attempt, path: Path, behind: Behind) -> ArrayValue:
 
 
 def _final_behind(attempt: Attempt, path: Path, value: Value, behind: Behind) -> Value:
-    if isinstance(value, SequenceValue):
-        items = [_final_behind(attempt, (*path, k), item, behind) for k, item in enumerate(value.items)]
-        return SequenceValue(value.source, value.kind, items)
     value = realise(attempt.machine.tracer, value)
+    if isinstance(value, SequenceValue):  # INVARIANT: of one object, which several names may have, comes one
+        known = behind.lists.get(value)
+        if known is None:
+            held = [realise(attempt.machine.tracer, item) for item in value.items]
+            items = [_final_behind(attempt, (*path, k), item, behind) for k, item in enumerate(held)]
+            is_same = all(map(is_, items, held))
+            known = behind.lists[value] = value if is_same else SequenceValue(value.source, value.kind, items)
+        return known
     return _number_behind(attempt, path, behind) if attempt.is_made(path, value) else value
 
 

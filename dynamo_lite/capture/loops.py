@@ -18,7 +18,16 @@ from functools import partial
 from typing import NoReturn
 
 from dynamo_lite import ops
-from dynamo_lite.capture.aggregates import by_parts, has_items, instances_in, is_like, is_replaced, require_alone
+from dynamo_lite.capture.aggregates import (
+    Object,
+    by_parts,
+    has_items,
+    is_like,
+    is_object,
+    is_replaced,
+    objects_in,
+    require_alone,
+)
 from dynamo_lite.capture.branches import GoesOn, Walk
 from dynamo_lite.capture.choices import stand_in_node
 from dynamo_lite.capture.claims import share_numbers
@@ -79,7 +88,6 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
-    InstanceValue,
     IteratorValue,
     NumberValue,
     SequenceValue,
@@ -99,11 +107,7 @@ from dynamo_lite.pycode.flow import natural_loop
 
 
 class _Differs(Exception):
-    """What is at a path is of another kind after an iteration."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
+    """What is at a path, its argument, is of another kind after an iteration."""
 
 
 @dataclass(eq=False)
@@ -137,8 +141,8 @@ class Attempt:
     handed: set[Path] = field(default_factory=set)  # of `held`: what no iteration reads
     closed: set[Path] = field(default_factory=set)  # of `final`: what they are is what they were if nothing runs
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
-    gone: list[InstanceValue] = field(default_factory=list)  # objects before the loop that it carries by parts
-    left: dict[Path, InstanceValue] = field(default_factory=dict)  # and after an iteration
+    gone: list[Object] = field(default_factory=list)  # objects before the loop that it carries by parts
+    left: dict[Path, Object] = field(default_factory=dict)  # and after an iteration
     learned: bool = False  # something about numbers, so that the next attempt is another
     works_on_computed: bool = False  # what the segment computes, by a loop that none can begin in the middle of
     before: dict[Name, Value] = field(default_factory=dict)  # what names hold before the loop
@@ -210,7 +214,7 @@ class Attempt:
         try:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
-            aside |= {id(one) for one in instances_in(map(self._get, self.plan.replaced & before.keys()))}
+            aside |= {id(one) for one in objects_in(map(self._get, self.plan.replaced & before.keys()))}
             self._require_alone(self.gone, frozenset())
             state, held = mutable_state(tracer, aside), snapshot(tracer)
             if apart:
@@ -271,9 +275,9 @@ class Attempt:
     def _only_places(self, state: State, held: Snapshot, aside: set[int]) -> bool:
         """Whether the iteration has changed nothing but the places of this attempt."""
         own = {(id(owner), place.key) for place, owner in self.owners.items()}
-        depth = self.machine.tracer.frames.index(self.frame)
+        tracer, depth = self.machine.tracer, self.machine.tracer.frames.index(self.frame)
         stored = {(depth, name) for name in self.stored if isinstance(name, str)}
-        return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own, stored)
+        return only_places(tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own, stored)
 
     def refuse(self, reason: str, detail: str) -> NoReturn:
         doubt(self.machine.tracer, self.plan)
@@ -338,7 +342,7 @@ class Attempt:
             elif value is not None and name in live:
                 before[name] = parted(self.machine.tracer, realise(self.machine.tracer, value))
                 if name in self.plan.replaced:
-                    self.gone += instances_in([before[name]])
+                    self.gone += objects_in([before[name]])
                     before[name] = by_parts(self.machine.tracer, before[name])
                 forms = self.plan.eithers.get(name)
                 either = None if forms is None else enter_either(self.machine.tracer, before[name], forms)
@@ -402,11 +406,11 @@ class Attempt:
             self.region.before.add(expr)
         return value
 
-    def _require_alone(self, objects: list[InstanceValue], names: Set[Name]) -> None:
+    def _require_alone(self, objects: list[Object], names: Set[Name]) -> None:
         """Refuse where something but these names and places, which the body sets, has an object that goes by parts."""
         live = [value for name, value in self.frame.locals.items() if name in self.live_after - names]
-        inside = [one for path, one in self.left.items() if isinstance(path[0], Place)]
-        require_alone(self.machine.tracer, self.frame, objects, live, self.refuse, inside)
+        at = [one for path, one in self.left.items() if isinstance(path[0], Place)]
+        require_alone(self.machine.tracer, self.frame, objects, live, self.refuse, at)
 
     def _may_change(self, path: Path, begin: Scalar) -> bool:
         """Whether to take a number for one that changes until the contrary is seen: a `while` tests what it changes."""
@@ -444,7 +448,7 @@ class Attempt:
             try:
                 self._compare((name,), before.get(name), self._get(name), name in self.read)
             except _Differs as found:
-                differing = differing or found.path
+                differing = differing or found.args[0]
         if self.learned:
             raise Retry
         share_numbers(self.machine.tracer, self.entered, self.became, after)
@@ -486,7 +490,7 @@ class Attempt:
         if before is not None and has_items(before):
             if not is_like(before, after):
                 self._differs(path)
-            if isinstance(after, InstanceValue):
+            if is_object(after):
                 self.left[path] = after
             pairs = zip(before.items, after.items, strict=True)  # type: ignore[attr-defined]
             for place, (one, other) in enumerate(pairs):

@@ -588,7 +588,7 @@ class Behind:
 
     objects: what tell_apart() has found. places: of what the loop hands out, by path; results: the nodes of these.
     made: the number at a path, as an object that nobody else has, which it takes from these. first: the first path with
-    the same object.
+    the same object. lists: tuples and lists behind the loop, by what an iteration leaves.
     """
 
     objects: Objects
@@ -598,6 +598,7 @@ class Behind:
     first: Callable[[Path], Path]
     known: dict[Path, Value] = field(default_factory=dict)
     tags: dict[Path, Value] = field(default_factory=dict)
+    lists: dict[Value, Value] = field(default_factory=dict)
 
     def number(self, path: Path) -> Value:
         """The number at `path`."""

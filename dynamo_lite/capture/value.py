@@ -303,7 +303,8 @@ class SequenceValue(Value):
     was stored into it since, by index. ends: what a loop that appends carries of the list, "last" item and "length"
     (lists.py). looks: which of the two were asked for, in order. rows: the array that NumPy makes of it (rows.py).
     cells: the arrays that stand for its items (cells.py). filler: the plan of the loop that has filled it first, and
-    the list's name there. met: the plan of the first outermost loop that began when there was the list.
+    the list's name there. met: the plan of the first outermost loop that began when there was the list. by_parts: as of
+    an InstanceValue.
     """
 
     kind: type = tuple
@@ -319,6 +320,7 @@ class SequenceValue(Value):
     cells: Any = None
     filler: Any = None
     met: Any = None
+    by_parts: bool = False
 
     @property
     def is_grown(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -119,7 +120,31 @@ def source(seed: int) -> str:
     shown = [f"{name}.a, {name}.b, type({name}).__name__" for name in names]
     same = [f"{one} is {other}" for one in names for other in (*names, "given", "box.pair", "held") if one != other]
     lines.append(f"    return {', '.join(shown)}, [{', '.join(same)}], t, box.n, box.pair.a, [one.a for one in kept]")
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    return as_lists(text) if seed % 3 == 2 else text
+
+
+_LISTS = (
+    *(("Pair(0.5, 1.0)", "[0.5, 1.0]"), ("Pair(x[0], 1.0)", "[x[0], 1.0]"), ("Pair(1, 0)", "[1, 0]")),
+    *(("Pair(x[0], x[1])", "[x[0], x[1]]"), ("Pair(1.0, 2.0)", "[1.0, 2.0]"), ("Pair(1.0, 1.0)", "[1.0, 1.0]")),
+    *((".turned()", "[::-1]"), (".limited(2.0)", "[:]"), ("0.5 * ", "1 * ")),
+    *(("0.25 * ", "0 * "), ("make(", "listed("), ("Pair(", "listed("), ("Other(", "listed(")),
+)
+
+
+def as_lists(text: str) -> str:
+    """The same with lists of two items."""
+    for one, other in _LISTS:
+        text = text.replace(one, other)
+    text = re.sub(r"\b([pqr]) \+ ((?:0 \* )?[pqr])\b(?!\.|\[\d)", r"(\1 + \2)[-2:]", text)  # which would grow
+    return re.sub(r"\.([ab])\b", lambda found: f"[{'ab'.index(found[1])}]", text)
+
+
+def listed(one: Any, other: Any) -> list[Any]:
+    """A list of two."""
+    made = [one[0] if isinstance(one, list) else one, other]
+    made[1] = other
+    return made
 
 
 def make(pair: Pair, value: Any) -> Pair:
@@ -131,11 +156,12 @@ def make(pair: Pair, value: Any) -> Pair:
 
 def function(text: str) -> Callable[..., Any]:
     """The function with that text."""
-    names: dict[str, Any] = {"np": np, "Pair": Pair, "Box": Box, "Other": Other, "make": make}
+    names: dict[str, Any] = {"np": np, "Pair": Pair, "Box": Box, "Other": Other, "make": make, "listed": listed}
     exec(compile(text, f"<{hash(text)}>", "exec"), names)
     return names["f"]  # type: ignore[no-any-return]
 
 
 def arguments(seed: int, n: int) -> tuple[Any, ...]:
     """What it is called with."""
-    return np.random.default_rng(seed).normal(size=n + 2).round(2), Pair(0.5, 0.25), n
+    given: Any = [0.5, 0.25] if seed % 3 == 2 else Pair(0.5, 0.25)
+    return np.random.default_rng(seed).normal(size=n + 2).round(2), given, n

@@ -403,6 +403,62 @@ def test_a_field_that_differs_from_object_to_object() -> None:
     assert fast.stats()["breaks"] == 0
 
 
+def as_list(n: int) -> Any:
+    s = [1.0, 0.0]
+    for _ in range(n):
+        s = [s[0] + 0.1 * s[1], s[1] - 0.1 * s[0]]
+    return s
+
+
+def by_comprehension(n: int) -> Any:
+    s = [1.0, 0.0, 0.5]
+    for _ in range(n):
+        k = [s[1], -s[0], s[2] * 0.5]
+        s = [a + 0.1 * b for a, b in zip(s, k, strict=True)]
+    return s, len(s)
+
+
+def rows(n: int) -> Any:
+    m = [[1.0, 2.0], [3.0, 4.0]]
+    for i in range(n):
+        m = [[m[1][0], m[0][1] + i], [m[0][0] * 0.5, 1.0]]
+    m[0][0] = 9.0
+    return m
+
+
+def list_shared(n: int) -> Any:
+    s = t = [1.0, 0.0]
+    for _ in range(n):
+        s = [t[1], s[0] + 1.0]
+    t[0] = 7.0
+    return s, t, s is t
+
+
+def list_changed(n: int) -> Any:
+    s = [1.0, 0.0]
+    for i in range(n):
+        s[0] += i
+        t = s
+        s = [t[1], t[0]]
+        t[1] = 5.0
+    return s
+
+
+def list_grown(n: int) -> Any:
+    s = [1.0]
+    for i in range(n):
+        s = [*s, i] if i % 2 else [*s[:3], 2.0]
+    return s
+
+
+def list_or_the_other(xs: Any) -> Any:
+    found = [xs[0], 0.0]
+    for i in range(len(xs)):
+        if xs[i] < found[0]:
+            found = [xs[i], 1.0 * i]
+    return found
+
+
 class Slotted:
     __slots__ = ("__hidden", "x", "y")
 
@@ -473,6 +529,25 @@ def through_an_alias(n: int) -> Any:
     return s.x, s.alias
 
 
+LISTS = [as_list, by_comprehension, rows, list_shared, list_changed, list_grown]
+
+
+@pytest.mark.parametrize("fn", LISTS, ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize("check", [0, 1])
+def test_lists(fn: Callable[..., Any], check: int) -> None:
+    calls = [lambda n=n: (n,) for n in (30, 0, 1, 2, 3, 8)]
+    options = {"options": OPTIONS | {"check": check}}
+    require_equal(fn, calls[0], variants=calls[1:], compile=dynamo_lite.compile, compile_options=options)
+
+
+def test_lists_are_native() -> None:
+    xs = np.random.default_rng(3).normal(size=60)
+    for fn, given in ((as_list, 50), (by_comprehension, 50), (list_or_the_other, xs)):
+        fast = dynamo_lite.compile(fn, options=OPTIONS)
+        assert fast(given) == fn(given)
+        assert (fast.stats()["breaks"], fast.stats()["native_calls"]) == (0, 1)
+
+
 SLOTTED = [slots, hidden, unset, no_such_slot, through_an_alias]
 
 
@@ -493,3 +568,50 @@ def test_slots_are_native() -> None:
     fast = dynamo_lite.compile(slots, options=OPTIONS)
     assert fast(50) == slots(50)
     assert fast.stats()["native_calls"] == 1
+
+
+def list_from_before(n: int) -> Any:
+    before, held = [1.0, 1.0], None
+    total = 0.0
+    for i in range(n):
+        held = before
+        total += i
+    if held is not None:
+        held[0] = 5.0
+    return before, held, held is before, total
+
+
+def nested_from_before(n: int) -> Any:
+    inner = [1.0]
+    outer, held = (inner, 2.0), None
+    for _ in range(n):
+        held = outer
+    inner[0] = 3.0
+    return held, held is outer, held is not None and held[0] is inner
+
+
+def two_names(n: int) -> Any:
+    one = other = None
+    for i in range(n):
+        one = other = [i, 2.0]
+    if other is not None:
+        other[0] = 9
+    return one, other, one is other
+
+
+def one_in_the_other(n: int) -> Any:
+    one = other = None
+    for i in range(n):
+        other = [i, 2.0]
+        one = [other, (other, i)]
+    if other is not None:
+        other[1] = 9
+    return one, other, one is not None and one[0] is other and one[1][0] is other
+
+
+@pytest.mark.parametrize("fn", [list_from_before, nested_from_before, two_names, one_in_the_other])
+@pytest.mark.parametrize("check", [0, 1])
+def test_one_list_by_several_names(fn: Callable[..., Any], check: int) -> None:
+    calls = [lambda n=n: (n,) for n in (30, 0, 1, 2, 3)]
+    options = {"options": OPTIONS | {"check": check}}
+    require_equal(fn, calls[0], variants=calls[1:], compile=dynamo_lite.compile, compile_options=options)
