@@ -14,6 +14,7 @@ def main() -> int:
     parser.add_argument("programs", nargs="*", help="names; by default all but those over small states")
     parser.add_argument("--states", action="store_true", help="those over small states (states.py), and no others")
     parser.add_argument("--elements", action="store_true", help="those over elements (elements.py), and no others")
+    parser.add_argument("--objects", action="store_true", help="those over small objects (objects.py), and no others")
     parser.add_argument("--size", choices=("tiny", "small", "middle"), default="small")
     suite_options.add(parser)
     options = parser.parse_args()
@@ -21,14 +22,15 @@ def main() -> int:
 
     # After restart, since NumPy reads its thread settings when it is imported.
     from benchmarks import isolated
-    from benchmarks.loops.programs import ALL, ELEMENTS, PROGRAMS, STATES
+    from benchmarks.loops.programs import ALL, ELEMENTS, OBJECTS, PROGRAMS, STATES
 
     if options.row:
         return isolated.child(lambda: ALL[options.child].at(options.size), options)
     unknown = [name for name in options.programs if name not in ALL]
     if unknown:
         parser.error(f"no program {', '.join(unknown)}; there are {', '.join(ALL)}")
-    suite = STATES if options.states else ELEMENTS if options.elements else PROGRAMS
+    chosen = ((options.states, STATES), (options.elements, ELEMENTS), (options.objects, OBJECTS))
+    suite = next((programs for is_wanted, programs in chosen if is_wanted), PROGRAMS)
     names = options.programs or list(suite)
     return isolated.command("benchmarks.loops", names, [f"--size={options.size}"], options)
 
