@@ -56,7 +56,7 @@ def is_like(one: Value, other: Value) -> bool:
     """Whether two values that have items are of one kind and length."""
     if isinstance(one, SequenceValue) and isinstance(other, SequenceValue):
         if one.kind is list:
-            return is_object(one) and is_object(other) and len(one.items) == len(other.items)
+            return len(one.known) == len(other.known) and is_object(one) and is_object(other)
         return other.kind is tuple and len(one.items) == len(other.items)
     if isinstance(one, InstanceValue) and isinstance(other, InstanceValue):
         return one.cls is other.cls and list(one.stored) == list(other.stored)
@@ -67,7 +67,9 @@ def by_parts(tracer: Tracer, value: Value) -> Value:
     """An object that is made here, as one that goes by its parts, and those in it; any other value as it is."""
     if not is_object(value):
         return value
-    items = [by_parts(tracer, realise(tracer, item)) for item in value.items]
+    # NB: to ask a list for its `items` counts as a look at it.
+    held = value.known if isinstance(value, SequenceValue) else value.items
+    items = [by_parts(tracer, realise(tracer, item)) for item in held]
     if isinstance(value, InstanceValue):
         return InstanceValue(None, value.cls, value.made_of, dict(zip(value.stored, items, strict=True)), by_parts=True)
     return SequenceValue(None, list, items, by_parts=True)

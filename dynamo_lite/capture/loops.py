@@ -141,7 +141,7 @@ class Attempt:
     handed: set[Path] = field(default_factory=set)  # of `held`: what no iteration reads
     closed: set[Path] = field(default_factory=set)  # of `final`: what they are is what they were if nothing runs
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
-    gone: list[Object] = field(default_factory=list)  # objects before the loop that it carries by parts
+    whole: dict[Name, Value] = field(default_factory=dict)  # objects before the loop that it carries by parts
     left: dict[Path, Object] = field(default_factory=dict)  # and after an iteration
     learned: bool = False  # something about numbers, so that the next attempt is another
     works_on_computed: bool = False  # what the segment computes, by a loop that none can begin in the middle of
@@ -215,7 +215,7 @@ class Attempt:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
             aside |= {id(one) for one in objects_in(map(self._get, self.plan.replaced & before.keys()))}
-            self._require_alone(self.gone, frozenset())
+            self._require_alone(objects_in(self.whole.values()), frozenset())
             state, held = mutable_state(tracer, aside), snapshot(tracer)
             if apart:
                 frame.locals[self.way_name] = ConstantValue(None, 0)
@@ -342,7 +342,7 @@ class Attempt:
             elif value is not None and name in live:
                 before[name] = parted(self.machine.tracer, realise(self.machine.tracer, value))
                 if name in self.plan.replaced:
-                    self.gone += objects_in([before[name]])
+                    self.whole[name] = before[name]
                     before[name] = by_parts(self.machine.tracer, before[name])
                 forms = self.plan.eithers.get(name)
                 either = None if forms is None else enter_either(self.machine.tracer, before[name], forms)
@@ -626,7 +626,7 @@ class Attempt:
         if (late or self.late) and not self._runs_at_all():
             self.undo()
             for name in self.stored:
-                self._set(name, self.around[name] if isinstance(name, Place) else before.get(name))
+                self._set(name, self.around[name] if isinstance(name, Place) else (before | self.whole).get(name))
             return
         inputs = {path: node for path, (_, node) in self.leaves.items()}
         initial = {path: value.node for path, (value, _) in self.leaves.items()}

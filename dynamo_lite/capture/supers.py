@@ -26,8 +26,9 @@ def super_of(machine: Machine, of: Value | None = None, own: Value | None = None
     """What super(of, own) is in the innermost frame, which is inlined; by itself it reads its first argument."""
     tracer = machine.tracer
     frame = tracer.frames[-1]
-    cell, name = frame.cells.get("__class__"), next(iter(frame.code.varnames), None)
-    if of is None and cell is not None and name is not None:
+    cell = frame.cells.get("__class__")
+    if of is None and cell is not None and frame.code.argcount:  # NB: of arguments by keyword alone it takes none
+        name = frame.code.varnames[0]
         of, own = read_cell(cell), frame.cells[name].contents if name in frame.cells else frame.locals.get(name)
     read = frame.code.instrs[frame.index].op in ("LOAD_METHOD", "LOAD_ATTR")  # nobody else gets it
     # NB: where the frame is real, super itself looks at it.
@@ -55,7 +56,8 @@ def super_attribute(machine: Machine, owner: SuperValue, name: str) -> Value:
     assert isinstance(object_, ObjectValue | InstanceValue)
     order = object_.cls.__mro__
     behind = order[order.index(owner.after) + 1 :]
-    found = next((vars(base)[name] for base in behind if name in vars(base)), None)
+    # NB: its own class it says of itself.
+    found = next((vars(base)[name] for base in behind if name in vars(base) and name != "__class__"), None)
     if isinstance(found, types.FunctionType):
         return MethodValue(None, ConstantValue(constant(found), found), object_, name)
     if isinstance(found, staticmethod | classmethod) and isinstance(found.__func__, types.FunctionType):

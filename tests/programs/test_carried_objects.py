@@ -253,6 +253,21 @@ def in_a_nest(n: int) -> tuple[Any, ...]:
     return v.x, v.y, total
 
 
+def no_rounds(n: int) -> tuple[Any, ...]:
+    total, last = 0.0, None
+    for i in range(n):
+        v = Vector(1.0, 2.0)
+        for j in range(i - 200):
+            last = j
+            v = Vector(v.y, v.x + 1.0)
+        w = v
+        for _ in range(n):
+            v.x += 1.0
+            v = Vector(v.y, v.x)
+        total += w.x + v.y
+    return total, last
+
+
 def identities(n: int) -> int:
     v, same = Vector(0.5, 1.0), 0
     for _ in range(n):
@@ -347,6 +362,7 @@ COUNTED = [
     raises,
     printed,
     in_a_nest,
+    no_rounds,
     identities,
     ints,
     from_none,

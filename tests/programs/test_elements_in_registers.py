@@ -121,7 +121,7 @@ def test_a_handler_writes_what_is_in_a_register(nested: bool) -> None:
     before = signal.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     try:
-        fast(c, 2, 60_000_000)
+        fast(c, 2, 300_000_000)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

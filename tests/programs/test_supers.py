@@ -57,6 +57,23 @@ class Left(Base):
         return super().made(self.y)
 
 
+class NoArgument(Base):
+    @staticmethod
+    def by_local() -> Any:
+        me = NoArgument(2.0)
+        return super().step(me.x)  # type: ignore[misc]
+
+    @staticmethod
+    def by_keyword(*, me: Any = None) -> Any:
+        return super().step(0.5)  # type: ignore[misc]
+
+    def starred(*args: Any) -> Any:
+        return super().step(0.5)  # type: ignore[misc]
+
+    def own_class(self) -> Any:
+        return super().__class__
+
+
 class Right(Base):
     def step(self, dt: float) -> float:
         return super().step(dt) - 3.0
@@ -116,11 +133,29 @@ def of_arrays(s: Any, n: int) -> Any:
     return s.x
 
 
+def by_local(x: Any) -> Any:
+    return NoArgument(x).by_local() + x
+
+
+def by_keyword(x: Any) -> Any:
+    return NoArgument(x).by_keyword(me=NoArgument(x)) + x
+
+
+def starred(x: Any) -> Any:
+    return NoArgument(x).starred() + x
+
+
+def own_class(x: Any) -> Any:
+    return NoArgument(x).own_class() is super, x * 2.0
+
+
+NO_ARGUMENT = [by_local, by_keyword, starred, own_class]
 COUNTS = (20, 0, 1, 2)
 CASES: list[tuple[Callable[..., Any], list[Callable[[], tuple[Any, ...]]]]] = [
     (made, [lambda n=n: (n,) for n in COUNTS]),
     (diamond, [lambda n=n: (Both(0.5, 2.0), n) for n in COUNTS]),
     (odd, [lambda n=n: (Both(0.5, 2.0), n) for n in COUNTS]),
+    *((fn, [lambda: (np.arange(3.0),)]) for fn in NO_ARGUMENT),  # the first three raise
     (of_arrays, [lambda n=n, of=of: (of(np.arange(4.0)), n) for n in COUNTS for of in (Base, Left, Right, Both)]),
 ]
 
