@@ -329,9 +329,9 @@ add_decided(DlScalars *table, Op op, PyObject *operands)
     return add_constant(table, compare(op, !greater, 0, greater) ? Py_True : Py_False);
 }
 
-/* The value of a ScalarOp: its operands first, then one instruction, shared with an equal one. */
+/* The value of a ScalarOp that has not been added: its operands first, then one instruction, shared with an equal one. */
 static int32_t
-add_op(DlScalars *table, PyObject *expr)
+add_new_op(DlScalars *table, PyObject *expr)
 {
     int declared = declared_kind(expr);
     int op = declared < 0 ? -1 : named_op(expr);
@@ -368,6 +368,64 @@ add_op(DlScalars *table, PyObject *expr)
     return add_instr(table, (Op)op, (DlKind)kind, a, b);
 }
 
+/* The value of a ScalarOp that has been added; -1 with an error set, -2 if it has not. */
+static int32_t
+known_op(const DlScalars *table, PyObject *expr)
+{
+    PyObject *known = PyDict_GetItemWithError(table->known, expr);
+    return known != NULL ? (int32_t)PyLong_AsLong(known) : PyErr_Occurred() ? -1 : -2;
+}
+
+/* Append an operand of expr to a list that has not been added; 1 if there is one, 0, or -1 with an error set. */
+static int
+put_missing(const DlScalars *table, PyObject *expr, PyObject *work)
+{
+    PyObject *operands = PyObject_GetAttrString(expr, "operands");
+    int found = operands == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; found == 0 && PyTuple_Check(operands) && i < PyTuple_GET_SIZE(operands); i++) {
+        PyObject *operand = PyTuple_GET_ITEM(operands, i);
+        int32_t known = Py_IS_TYPE(operand, op_type) ? known_op(table, operand) : 0;
+        found = known >= 0 ? 0 : known == -1 || PyList_Append(work, operand) < 0 ? -1 : 1;
+    }
+    Py_XDECREF(operands);
+    return found;
+}
+
+/* The value of a ScalarOp, after those of all in it; by a list rather than by calls, since numbers may be deep. */
+static int32_t
+add_op(DlScalars *table, PyObject *expr)
+{
+    if (table->known == NULL && (table->known = PyDict_New()) == NULL) {
+        return -1;
+    }
+    int32_t value = known_op(table, expr);
+    if (value != -2) {
+        return value;
+    }
+    PyObject *work = PyList_New(1);
+    if (work == NULL) {
+        return -1;
+    }
+    PyList_SET_ITEM(work, 0, Py_NewRef(expr));
+    int failed = 0;
+    while (!failed && PyList_GET_SIZE(work)) {
+        Py_ssize_t last = PyList_GET_SIZE(work) - 1;
+        PyObject *op = Py_NewRef(PyList_GET_ITEM(work, last));
+        int missing = put_missing(table, op, work);
+        if (missing == 0) {
+            value = add_new_op(table, op);
+            PyObject *index = value < 0 ? NULL : PyLong_FromLong(value);
+            failed = index == NULL || PyDict_SetItem(table->known, op, index) < 0
+                     || PyList_SetSlice(work, last, last + 1, NULL) < 0;
+            Py_XDECREF(index);
+        }
+        failed |= missing < 0;
+        Py_DECREF(op);
+    }
+    Py_DECREF(work);
+    return failed ? -1 : value;
+}
+
 int32_t
 dl_scalar_add(DlScalars *table, PyObject *expr)
 {
@@ -375,12 +433,7 @@ dl_scalar_add(DlScalars *table, PyObject *expr)
     if (symbolic <= 0) {
         return symbolic < 0 ? -1 : add_constant(table, expr);
     }
-    if (Py_EnterRecursiveCall(" while compiling a scalar expression") != 0) {
-        return -1;
-    }
-    int32_t value = Py_IS_TYPE(expr, symbol_type) ? add_symbol(table, expr) : add_op(table, expr);
-    Py_LeaveRecursiveCall();
-    return value;
+    return Py_IS_TYPE(expr, symbol_type) ? add_symbol(table, expr) : add_op(table, expr);
 }
 
 /* One side of a comparison of sizes: 1, 0 or -1. */
@@ -777,5 +830,6 @@ dl_scalar_clear(DlScalars *table)
     PyMem_Free(table->initial);
     PyMem_Free(table->loads);
     PyMem_Free(table->instrs);
+    Py_CLEAR(table->known);
     memset(table, 0, sizeof *table);
 }

@@ -35,6 +35,7 @@ typedef struct {
     DlNumber *initial;  /* the constants; others are undefined */
     DlScalarLoad *loads;
     DlScalarInstr *instrs;
+    PyObject *known; /* dict: the index of each ScalarOp that has been added */
 } DlScalars;
 
 /* The index of the value of expr (Symbol, ScalarOp, bool, int or float); -1 with ValueError or another error set. */

@@ -48,7 +48,18 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify, symbols_of
+from dynamo_lite.graph.scalar import (
+    Scalar,
+    ScalarOp,
+    is_scalar,
+    is_symbolic,
+    kind_of,
+    make,
+    negate,
+    simplify,
+    symbols_of,
+    terms_of,
+)
 from dynamo_lite.graph.types import ArrayType
 
 GoesOn: TypeAlias = Scalar | Node
@@ -591,9 +602,7 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
 def _asks_where(value: object) -> bool:
     """Whether a condition on an index asks where that stands (`i // 100 > 0`, `i % 10 == 9`), as it does for iterations
     that differ: a promise that they do not would hold for this call alone."""
-    if not isinstance(value, ScalarOp):
-        return False
-    return value.op in ("floordiv", "mod") or any(map(_asks_where, value.operands))
+    return is_scalar(value) and any(term.op in ("floordiv", "mod") for term in terms_of(value))  # type: ignore[arg-type]
 
 
 def as_number_here(machine: Machine, condition: GoesOn) -> Scalar:

@@ -37,12 +37,11 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import Scalar, is_larger, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 
 Parts: TypeAlias = tuple[Scalar, Scalar]
 LARGEST = sys.float_info.max
 LARGEST_EXPONENT = 708.0  # just below log(LARGEST / 4), from which on cmath.exp goes another way
-LARGE = 200  # operations and operands of a part, from which on what is made of it has that as a number of its own
 MOST_FACTORS = 16  # of a power
 
 
@@ -241,7 +240,7 @@ def parts_of(machine: Machine, value: Value) -> Parts | None:
     """The parts of a number, of Python's or a float64, in complex arithmetic; None for anything else."""
     value = parted(machine.tracer, value)
     if isinstance(value, ComplexValue):
-        re, im = (_bound(machine, _part(machine, item)) for item in value.items)
+        re, im = (_part(machine, item) for item in value.items)
         return re, im
     if isinstance(value, ArrayValue) and value.node.array_type.dtype == np.float64 and value.node.array_type.scalar:
         value = numpy_rules.read_number(machine, value, asked=True) or value
@@ -256,16 +255,6 @@ def parts_of(machine: Machine, value: Value) -> Parts | None:
     if kind_of(number) == "bool":
         return None
     return number if kind_of(number) == "float" else make("mul", number, 1.0), 0.0
-
-
-def _bound(machine: Machine, number: Scalar) -> Scalar:
-    """A long number as one that the graph has computed, by a name."""
-    if not machine.tracer.regions or not is_larger(number, LARGE, LARGE):
-        return number
-    found = numpy_rules.call_numpy(machine, np.float64, [NumberValue(None, number)], {})
-    read = None if found is None else numpy_rules.read_number(machine, found, asked=True)
-    made = None if read is None else as_scalar(read)
-    return number if made is None else made
 
 
 @dataclass(frozen=True, slots=True)

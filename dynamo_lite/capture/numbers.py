@@ -14,7 +14,7 @@ from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import Break, CallValue, ConstantValue, NumberValue, TextValue, Value, is_single
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import INFIX, Scalar, ScalarOp, Symbol, is_larger, is_symbolic, kind_of, make, simplify
+from dynamo_lite.graph.scalar import INFIX, Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, rebuilt, simplify
 from dynamo_lite.ops.operators import BINARY, UNARY
 
 PYTHON_OPERATORS = {symbol: function for symbol, (_, _, function) in BINARY.items()}
@@ -33,8 +33,7 @@ def as_scalar(value: Value) -> Scalar | None:
     return None
 
 
-MAX_PARTS = 10000  # of one number, written out: expressions are trees, also where Python computed a part once
-MAX_DEPTH = 100  # of one number: what goes through expressions calls itself
+MAX_DEPTH = 1000  # operations of one number in each other
 
 
 def length_of(bounds: tuple[Scalar, ...]) -> int:
@@ -58,9 +57,9 @@ def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
 
 
 def not_too_long(result: Value) -> Value:
-    """`result`; breaks where it is a number whose expression is too long, or too deep to go through."""
-    if isinstance(result, NumberValue) and is_larger(result.expr, MAX_PARTS, MAX_DEPTH):
-        raise Break("number-too-long", f"{MAX_PARTS} operations, or {MAX_DEPTH} in each other")
+    """`result`; breaks where it is a number of too many operations in each other."""
+    if isinstance(result, NumberValue) and isinstance(result.expr, ScalarOp) and result.expr.depth > MAX_DEPTH:
+        raise Break("number-too-long", f"{MAX_DEPTH} operations in each other")
     return result
 
 
@@ -319,11 +318,10 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
 
 def with_index(value: Scalar, index: Symbol, number: Scalar) -> Scalar:
     """`value` with the index replaced; operations on floats stay as they are."""
-    if value == index and isinstance(value, Symbol):
-        return number
-    if isinstance(value, ScalarOp):
-        operands = tuple(with_index(operand, index, number) for operand in value.operands)
-        if value.kind == "int" or not any(map(is_symbolic, operands)):
-            return make(value.op, *operands)
-        return ScalarOp(value.op, value.kind, operands)
-    return value
+
+    def change(term: ScalarOp, operands: tuple[Scalar, ...]) -> Scalar:
+        if term.kind == "int" or not any(map(is_symbolic, operands)):
+            return make(term.op, *operands)
+        return ScalarOp(term.op, term.kind, operands)
+
+    return rebuilt(value, lambda symbol: number if symbol is index else symbol, change)

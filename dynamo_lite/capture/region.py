@@ -20,7 +20,7 @@ from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.rewrite import map_scalars, rename_symbols
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed, symbols_of
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, renamed, symbols_of, terms_of
 
 MAX_YIELDS = abi.MAX_CARRIED_NUMBERS  # numbers of one choice: csrc/cond.c has room for so many
 
@@ -206,11 +206,9 @@ def _yields(body: Graph) -> dict[str, Symbol]:
 
 def _note_symbols(value: Scalar, found: dict[str, Symbol], own: Collection[str] = ()) -> Scalar:
     """Note the symbols in `value` but for those with a name of `own`."""
-    if isinstance(value, Symbol) and value.name not in own:
-        found.setdefault(value.name, value)
-    if isinstance(value, ScalarOp):
-        for operand in value.operands:
-            _note_symbols(operand, found, own)
+    for one in (value, *(operand for term in terms_of(value) for operand in term.operands)):
+        if isinstance(one, Symbol) and one.name not in own:
+            found.setdefault(one.name, one)
     return value
 
 

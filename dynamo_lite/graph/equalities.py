@@ -30,6 +30,7 @@ from dynamo_lite.graph.scalar import (
     make,
     simplify,
     substitute,
+    terms_of,
     to_polynomial,
 )
 
@@ -59,7 +60,10 @@ class Equalities:
         key = str(value)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._name(value)  # type: ignore[arg-type]
+            for part in (*terms_of(value)[:-1], value):  # so that none has to ask for what its operands are called
+                if str(part) not in self._known:
+                    self._known[str(part)] = self._name(part)  # type: ignore[arg-type]
+            known = self._known[key]
         return known
 
     def with_names(self, value: Scalar) -> Scalar:
@@ -120,6 +124,4 @@ def _atom_to_solve_for(difference: Polynomial, preferred: tuple[Scalar, ...]) ->
 
 def _contains(value: Scalar, atom: ScalarExpr) -> bool:
     """Whether `atom` is a part of `value`, but not `value` itself."""
-    if not isinstance(value, ScalarOp):
-        return False
-    return any(operand == atom or _contains(operand, atom) for operand in value.operands)
+    return any(atom in term.operands for term in terms_of(value))

@@ -1,9 +1,10 @@
 """Symbolic Python numbers: sizes of arrays, and ints, floats and bools that enter a graph as arguments.
 
-A ``ScalarExpr`` is a frozen expression tree over ``Symbol`` leaves; a constant is a plain Python int, float, bool or
-complex. Capture computes with these in place of Python numbers (``make``), guards state relations between them, the
-native program evaluates them (``csrc/scalar.c``). INVARIANT: integer operations are exact in 64 bits, or the call
-declines to plain Python; a float operation is the IEEE double operation that Python's float performs.
+A ``ScalarExpr`` is a frozen expression over ``Symbol`` leaves, in which a part that occurs twice is one object (who
+goes through one takes each part once: `terms_of`); a constant is a plain Python int, float, bool or complex. Capture
+computes with these in place of Python numbers (``make``), guards state relations between them, the native program
+evaluates them (``csrc/scalar.c``). INVARIANT: integer operations are exact in 64 bits, or the call declines to plain
+Python; a float operation is the IEEE double operation that Python's float performs.
 
 ``simplify`` gives integer expressions one normal form, a polynomial over symbols and opaque terms, so that equal sizes
 compare equal: ``add(sub(s0, 1), 1)`` is ``s0``. Floats are never reassociated, only folded when all is constant.
@@ -105,16 +106,18 @@ class ScalarOp(_Shared):
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
     and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float,
     "sqrt" math.sqrt of a number that is not negative. FUNCTIONS are math's and "cabs", of finite numbers but for
-    "fabs". normal: `simplify` would not change it. The text is kept, since sizes are put in order by it again and
-    again, and so are the names of the symbols in it, the polynomial that it is, and what it compares, where it was made
-    of that. INVARIANT: none of these holds the term itself, which goes when nobody has it any more.
+    "fabs". depth: how many operations are in each other at most. normal: `simplify` would not change it. The text is
+    kept, since sizes are put in order by it again and again, and so are the names of the symbols in it, the polynomial
+    that it is, and what it compares, where it was made of that. INVARIANT: none of these holds the term itself, which
+    goes when nobody has it any more.
     """
 
-    __slots__ = ("_compared", "_names", "_polynomial", "_text", "kind", "normal", "op", "operands")
+    __slots__ = ("_compared", "_names", "_polynomial", "_text", "depth", "kind", "normal", "op", "operands")
 
     op: str
     kind: str  # "int", "float" or "bool"
     operands: tuple[Scalar, ...]
+    depth: int
     normal: bool
     _text: str
     _names: frozenset[str] | None
@@ -133,6 +136,7 @@ class ScalarOp(_Shared):
                 if found is None:
                     found = object.__new__(cls)
                     found.op, found.kind, found.operands, found.normal = op, kind, operands, normal
+                    found.depth = 1 + max([operand.depth for operand in operands if type(operand) is cls], default=0)
                     found._text, found._names, found._polynomial, found._compared = "", None, None, None
                     _remember(key, found)
         if normal:
@@ -143,13 +147,23 @@ class ScalarOp(_Shared):
         return ScalarOp, (self.op, self.kind, self.operands)
 
     def __str__(self) -> str:
+        """As a call of its operands; where that gets long, a number of the same length stands for them."""
         if not self._text:
-            self._text = f"{self.op}({', '.join(map(str, self.operands))})"
+            for term in terms_of(self):
+                if not term._text:
+                    text = ", ".join(map(str, term.operands))
+                    if len(text) > MAX_TEXT:
+                        from hashlib import blake2b  # NB: it takes several milliseconds, and is seldom wanted
+
+                        text = blake2b(text.encode(), digest_size=12).hexdigest()
+                    term._text = f"{term.op}({text})"
         return self._text
 
     def __repr__(self) -> str:
-        return f"ScalarOp(op={self.op!r}, kind={self.kind!r}, operands={self.operands!r})"
+        return f"ScalarOp({self})"
 
+
+MAX_TEXT = 2000  # characters of a term's operands
 
 ScalarExpr: TypeAlias = Symbol | ScalarOp
 Scalar: TypeAlias = Symbol | ScalarOp | Number
@@ -175,22 +189,63 @@ def kind_of(value: Scalar) -> str:
 
 def evaluate(value: Scalar, env: Mapping[str, Number]) -> Number:
     """The number that `value` is when each symbol has the number `env` gives for its name."""
-    if isinstance(value, Symbol):
-        return env[value.name]
     if not isinstance(value, ScalarOp):
-        return value
-    args = [evaluate(operand, env) for operand in value.operands]
-    return _EVALUATE[value.op](*args)  # type: ignore[no-any-return, operator]
+        return env[value.name] if isinstance(value, Symbol) else value
+    known: dict[ScalarOp, Number] = {}
+    for term in terms_of(value):
+        args = [known[one] if type(one) is ScalarOp else evaluate(one, env) for one in term.operands]
+        known[term] = _EVALUATE[term.op](*args)  # type: ignore[operator]
+    return known[value]
+
+
+def terms_of(value: Scalar) -> list[ScalarOp]:
+    """The operations in a number, each once, behind those of its operands."""
+    found: list[ScalarOp] = []
+    if not isinstance(value, ScalarOp):
+        return found
+    if value.depth == 1:
+        return [value]
+    seen, work = set(), [(value, False)]
+    while work:
+        term, is_done = work.pop()
+        if is_done:
+            found.append(term)
+        elif term not in seen:
+            seen.add(term)
+            work.append((term, True))
+            work += [(operand, False) for operand in term.operands if type(operand) is ScalarOp]
+    return found
+
+
+def rebuilt(
+    value: Scalar, leaf: Callable[[Symbol], Scalar], op: Callable[[ScalarOp, tuple[Scalar, ...]], Scalar]
+) -> Scalar:
+    """A number with its symbols replaced by what `leaf` says, each operation by what `op` makes of it and of what its
+    operands have become."""
+    if type(value) is not ScalarOp:
+        return leaf(value) if type(value) is Symbol else value
+    known: dict[ScalarOp, Scalar] = {}
+
+    def become(one: Scalar) -> Scalar:
+        if type(one) is ScalarOp:
+            return known[one]
+        return leaf(one) if type(one) is Symbol else one
+
+    for term in terms_of(value):
+        known[term] = op(term, tuple([become(operand) for operand in term.operands]))
+    return known[value]
 
 
 def substitute(value: Scalar, mapping: Mapping[str, Scalar]) -> Scalar:
     """`value` with each symbol that `mapping` has a name for replaced, simplified."""
-    if isinstance(value, Symbol):
-        return mapping.get(value.name, value)
-    if not isinstance(value, ScalarOp):
-        return value
-    return simplify(ScalarOp(value.op, value.kind, tuple(substitute(operand, mapping) for operand in value.operands)))
 
+    def change(term: ScalarOp, operands: tuple[Scalar, ...]) -> Scalar:
+        return simplify(ScalarOp(term.op, term.kind, operands))
+
+    return rebuilt(value, lambda symbol: mapping.get(symbol.name, symbol), change)
+
+
+MAX_WRITTEN = 100  # operations and operands of a number that is shown to a user
 
 INFIX = {  # operations that Python writes between their operands
     "add": "+",
@@ -215,11 +270,14 @@ INFIX = {  # operations that Python writes between their operands
 
 
 def as_python(value: Scalar, name_of: Callable[[Symbol], str]) -> str:
-    """`value` as a user would write it, with the names that `name_of` gives: ``x.shape[0] // 2``."""
+    """`value` as a user would write it, with the names that `name_of` gives: ``x.shape[0] // 2``; of a long one the
+    number of its operations."""
     if isinstance(value, Symbol):
         return name_of(value)
     if not isinstance(value, ScalarOp):
         return repr(value)
+    if is_larger(value, MAX_WRITTEN):
+        return f"<{len(terms_of(value))} operations>"
     parts = [as_python(operand, name_of) for operand in value.operands]
     nested = [
         f"({part})" if isinstance(operand, ScalarOp) and operand.op in INFIX else part
@@ -237,33 +295,32 @@ def as_python(value: Scalar, name_of: Callable[[Symbol], str]) -> str:
 def symbols_of(value: object) -> frozenset[str]:
     """The names of the symbols in a scalar."""
     if isinstance(value, Symbol | ScalarOp):
-        names = value._names
-        if names is None:
-            names = value._names = frozenset().union(*map(symbols_of, value.operands))  # type: ignore[union-attr]
-        return names
+        if value._names is None:
+            for term in terms_of(value):
+                if term._names is None:
+                    term._names = frozenset().union(*map(symbols_of, term.operands))
+        return value._names  # type: ignore[return-value]
     return frozenset()
 
 
-def is_larger(value: Scalar, parts: int, depth: int) -> bool:
-    """Whether `value` written out has more operations and operands than `parts`, or more in each other than `depth`."""
-    work = [(value, depth)]
-    while work:
-        part, below = work.pop()
+def is_larger(value: Scalar, parts: int) -> bool:
+    """Whether `value` written out has more operations and operands than `parts`."""
+    work = [value]
+    while work and parts >= 0:
+        part = work.pop()
         parts -= 1
         if isinstance(part, ScalarOp):
-            work += [(operand, below - 1) for operand in part.operands]
-        if parts < 0 or below < 0:
-            return True
-    return False
+            work += part.operands
+    return parts < 0
 
 
 def renamed(value: Scalar, symbols: Mapping[str, Symbol]) -> Scalar:
     """`value` with other Symbols under the same names, otherwise as it is written."""
-    if isinstance(value, Symbol):
-        return symbols[value.name]
-    if isinstance(value, ScalarOp):
-        return ScalarOp(value.op, value.kind, tuple(renamed(operand, symbols) for operand in value.operands))
-    return value
+
+    def change(term: ScalarOp, operands: tuple[Scalar, ...]) -> Scalar:
+        return ScalarOp(term.op, term.kind, operands, term.normal)
+
+    return rebuilt(value, lambda symbol: symbols[symbol.name], change)
 
 
 def _power(a: float, b: float) -> float:
@@ -649,11 +706,11 @@ def parts_of(value: ScalarExpr) -> tuple[bool, list[Scalar]] | None:
 
 def _with(value: Scalar, old: ScalarExpr, new: Scalar) -> Scalar:
     """`value` with a number replaced by another one, simplified."""
-    if value == old:
-        return new
-    if not isinstance(value, ScalarOp):
-        return value
-    return simplify(ScalarOp(value.op, value.kind, tuple(_with(operand, old, new) for operand in value.operands)))
+
+    def change(term: ScalarOp, operands: tuple[Scalar, ...]) -> Scalar:
+        return new if term is old else simplify(ScalarOp(term.op, term.kind, operands))
+
+    return rebuilt(value, lambda symbol: new if symbol is old else symbol, change)
 
 
 @lru_cache(_KEPT)

@@ -18,7 +18,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, Undecided
 from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root, same_type
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, substitute, symbols_of
+from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of, make, substitute, symbols_of, terms_of
 from dynamo_lite.graph.types import ArrayType, number_type
 
 
@@ -72,11 +72,9 @@ def _check_argument(graph: Graph, name: str, arg: Argument, defined: set[Node]) 
 
 
 def _check_symbols(graph: Graph, name: str, value: Scalar) -> None:
-    if isinstance(value, Symbol) and graph.symbols.get(value.name) != value:
-        raise GraphError(f"{name}: {value} is not a symbol of this graph")
-    if isinstance(value, ScalarOp):
-        for operand in value.operands:
-            _check_symbols(graph, name, operand)
+    for one in (value, *(operand for term in terms_of(value) for operand in term.operands)):
+        if isinstance(one, Symbol) and graph.symbols.get(one.name) != one:
+            raise GraphError(f"{name}: {one} is not a symbol of this graph")
 
 
 def _check_nothing(graph: Graph, node: Node, around: Around) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite import _C
-from dynamo_lite.graph.scalar import Number, Scalar, ScalarOp, Symbol, evaluate
+from dynamo_lite.graph.scalar import Number, Scalar, Symbol, evaluate, terms_of
 from dynamo_lite.guards.words import OPERANDS, Op
 
 MISSING: Any = object()
@@ -293,9 +293,8 @@ def _test_scalar(state: _State, expr: Scalar) -> bool:
 
 
 def _symbols(expr: Scalar) -> list[Symbol]:
-    if isinstance(expr, Symbol):
-        return [expr]
-    return [symbol for operand in expr.operands for symbol in _symbols(operand)] if isinstance(expr, ScalarOp) else []
+    parts = (expr, *(operand for term in terms_of(expr) for operand in term.operands))
+    return [part for part in parts if isinstance(part, Symbol)]
 
 
 TESTS: Mapping[str, Callable[..., bool]] = {

@@ -16,7 +16,17 @@ import numpy as np
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass, replace
-from dynamo_lite.graph.scalar import COMPARISONS, FUNCTIONS, Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
+from dynamo_lite.graph.scalar import (
+    COMPARISONS,
+    FUNCTIONS,
+    Scalar,
+    ScalarOp,
+    Symbol,
+    is_scalar,
+    kind_of,
+    make,
+    terms_of,
+)
 from dynamo_lite.ops.operators import BINARY, UNARY
 from dynamo_lite.program.build import elements
 from dynamo_lite.program.build_complex import OF_ELEMENTS, PARTS, ComplexBuilder, square
@@ -126,7 +136,7 @@ class Frame:
 
     registers: dict[int, Register] = field(default_factory=dict)
     numbers: dict[int, Number] = field(default_factory=dict)
-    cache: dict[str, Number] = field(default_factory=dict)
+    cache: dict[ScalarOp, Number] = field(default_factory=dict)
     places: dict[tuple[Value, Value], Value] = field(default_factory=dict)
     n_inputs: int = 0
     told: list[int] = field(default_factory=list)
@@ -142,7 +152,6 @@ class StepBuilder(ComplexBuilder):
         self.first: list[Node] = []  # what stands before all else: the cells of constants
         self.cells: dict[Value, Memref] = {}
         self.n_loops = 0
-        self.is_part = False  # a number under way is part of another one
 
     def fresh(self, value: Value) -> NumpyScalar:
         """A NumPy scalar that has just been computed or read."""
@@ -570,10 +579,9 @@ class StepBuilder(ComplexBuilder):
                 raise NotCompiled("a size of what is no array")
             return array.sizes[value.axis]
         if isinstance(value, ScalarOp):
-            key = repr(value)
-            if key not in frame.cache:
-                frame.cache[key] = self.scalar_op(value, frame) if self.is_part else self.whole_number(value, frame)
-            return frame.cache[key]
+            if value not in frame.cache:
+                frame.cache[value] = self.whole_number(value, frame)
+            return frame.cache[value]
         if type(value) is bool:
             return Number("bool", self.constant(np.dtype(np.bool_), value))
         if type(value) is int and LEAST <= value <= MOST:
@@ -585,13 +593,12 @@ class StepBuilder(ComplexBuilder):
     def whole_number(self, value: ScalarOp, frame: Frame) -> Number:
         """A number that is no part of another one; declines where two NaNs with other bits have met in it: C compilers
         may swap the operands of a sum or product."""
-        before, self.is_part = len(self.nodes), True
-        try:
-            result = self.scalar_op(value, frame)
-        finally:
-            self.is_part = False
+        before = len(self.nodes)
+        for term in terms_of(value):
+            if term not in frame.cache:
+                frame.cache[term] = self.scalar_op(term, frame)
         self.test_nans([node for node in self.nodes[before:] if isinstance(node, Element)])
-        return result
+        return frame.cache[value]
 
     def scalar_op(self, value: ScalarOp, frame: Frame) -> Number:
         operands = [self.number(operand, frame) for operand in value.operands]

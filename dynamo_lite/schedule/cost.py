@@ -270,7 +270,7 @@ def paying_iterations(
         return None
     few, many = max(1, round(1 / needed)), max(1, round(needed))
     condition = make("ge", make("mul", number, few), make("mul", elements, many))
-    if not is_symbolic(condition) or is_larger(condition, MOST_PARTS, MOST_PARTS):
+    if not is_symbolic(condition) or is_larger(condition, MOST_PARTS):
         return None
     return replace(schedule, steps=tuple(step for step in schedule.steps if step not in copies)), condition
 

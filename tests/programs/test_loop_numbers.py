@@ -153,8 +153,8 @@ def runge_kutta(out, n, h):  # type: ignore[no-untyped-def]
     return out
 
 
-@case(lambda count, size: (rng(size).random(size), count, 0.5), plain=True)
-def a_number_too_long_to_write_out(x, n, t):  # type: ignore[no-untyped-def]
+@case(lambda count, size: (rng(size).random(size), count, 0.5))
+def a_number_whose_parts_occur_twice_each(x, n, t):  # type: ignore[no-untyped-def]
     for _ in range(n):
         t = t * t + t * 0.25
         t = t * t + t * 0.25
