@@ -41,7 +41,7 @@ class Equalities:
     def __init__(self) -> None:
         self._names: dict[str, Scalar] = {}  # an atom -> what it is replaced by
         self._fixed: set[str] = set()
-        self._known: dict[str, Scalar] = {}  # what canonical has answered since the last union
+        self._known: dict[ScalarExpr, Scalar] = {}  # what canonical has answered since the last union
 
     def __bool__(self) -> bool:
         """Whether there is anything to rename."""
@@ -57,14 +57,21 @@ class Equalities:
         """`value` with every number in it called by the name of its class."""
         if not self._names or not is_symbolic(value):
             return value
-        key = str(value)
-        known = self._known.get(key)
+        known = self._known.get(value)  # type: ignore[arg-type]
         if known is None:
-            for part in (*terms_of(value)[:-1], value):  # so that none has to ask for what its operands are called
-                if str(part) not in self._known:
-                    self._known[str(part)] = self._name(part)  # type: ignore[arg-type]
-            known = self._known[key]
+            work = [value]
+            while work:  # so that none has to ask for what its operands are called
+                part = work[-1]
+                unknown = [one for one in getattr(part, "operands", ()) if self._is_unknown(one)]
+                work += unknown
+                if not unknown:
+                    known = self._known[part] = self._name(part)  # type: ignore[arg-type,index]
+                    work.pop()
+            assert known is not None
         return known
+
+    def _is_unknown(self, value: Scalar) -> bool:
+        return isinstance(value, Symbol | ScalarOp) and value not in self._known
 
     def with_names(self, value: Scalar) -> Scalar:
         """`value` with every symbol in it called by the name of its class, but no longer term: what is known of terms
