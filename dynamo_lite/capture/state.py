@@ -502,21 +502,23 @@ class Tracer:
         seen.add(value.name)
         return {number for one in self.alternatives[value.name] for number in self.may_be(one, seen)}
 
-    def objects(self, value: Scalar, seen: frozenset[str] = frozenset()) -> set[Scalar]:
+    def objects(self, value: Scalar) -> set[Scalar]:
         """The numbers whose very object `value` may be, by their expressions: itself, and those that a choice, a loop
         or max() is the one or the other of. NB: abs() of a positive int, which max() says, is that int."""
-        if not is_symbolic(value) or kind_of(value) == "bool":
-            return set()
-        found: set[Scalar] = {value}
-        parts: tuple[Scalar, ...] = ()
-        if isinstance(value, Symbol) and value.name not in seen:
-            seen, parts = seen | {value.name}, self.alternatives.get(value.name, ())
-        elif isinstance(value, ScalarOp) and value.op in ("max", "min"):
-            parts = value.operands
-        elif isinstance(value, ScalarOp) and value.op == "mod":  # NB: a % b is a where b has more digits
-            is_small = self.graph.facts.decide(make("lt", value.operands[1], 2**30))
-            parts = () if is_small else value.operands[:1]
-        return found.union(*(self.objects(part, seen) for part in parts))
+        found, work = set[Scalar](), [value]
+        while work:
+            part = work.pop()
+            if part in found or not is_symbolic(part) or kind_of(part) == "bool":
+                continue
+            found.add(part)
+            if isinstance(part, Symbol):
+                work += self.alternatives.get(part.name, ())
+            elif isinstance(part, ScalarOp) and part.op in ("max", "min"):
+                work += part.operands
+            elif isinstance(part, ScalarOp) and part.op == "mod":  # NB: a % b is a where b has more digits
+                is_small = self.graph.facts.decide(make("lt", part.operands[1], 2**30))
+                work += () if is_small else part.operands[:1]
+        return found
 
     def is_carried(self, value: Scalar) -> bool:
         """Whether `value` depends on a number that a loop carries."""

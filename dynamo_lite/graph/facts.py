@@ -12,6 +12,7 @@ import math
 
 from dynamo_lite.budget import spend
 from dynamo_lite.graph.equalities import Equalities
+from dynamo_lite.graph.extremes import MAX_QUESTIONS, parts_of
 from dynamo_lite.graph.scalar import (
     COMPARISONS,
     LinearKey,
@@ -25,12 +26,14 @@ from dynamo_lite.graph.scalar import (
     make,
     negate,
     normal_comparison,
-    parts_of,
     simplify,
     substitute,
     symbols_of,
+    terms_of,
     to_polynomial,
 )
+
+DEEP = 20  # operations in each other
 
 
 class Facts:
@@ -44,6 +47,8 @@ class Facts:
         self._decided: dict[ScalarExpr, bool] = {}  # what is learned later changes no answer
         self._undecided: set[ScalarExpr] = set()  # by what is known so far, and so is
         self._known_bounds: dict[LinearKey, tuple[float, float]] = {}
+        self._questions = 0  # that `_decide` may still ask of the two sides of a min or max
+        self._is_inside = False  # `_bound_from_inside` runs
         self.equalities = Equalities()
 
     def copy(self) -> Facts:
@@ -145,6 +150,10 @@ class Facts:
 
     def _decide(self, condition: Scalar) -> bool | None:
         """The same, of a condition as it is written."""
+        self._questions = MAX_QUESTIONS
+        return self._decide_now(condition)
+
+    def _decide_now(self, condition: Scalar) -> bool | None:
         if not isinstance(condition, Symbol | ScalarOp):
             return bool(condition)
         normal = _normal(condition)
@@ -162,11 +171,12 @@ class Facts:
 
     def _decide_parts(self, condition: ScalarExpr) -> bool | None:
         """The same where a term is the min or max of two numbers: by the condition on each."""
-        parts = parts_of(condition)
+        parts = parts_of(condition) if self._questions > 0 else None
         if parts is None:
             return None
         either, conditions = parts
-        known = [self._decide(one) for one in conditions]
+        self._questions -= len(conditions)
+        known = [self._decide_now(one) for one in conditions]
         return either if either in known else None if None in known else not either
 
     def _bounds(self, terms: LinearKey) -> tuple[float, float]:
@@ -174,6 +184,7 @@ class Facts:
         not to be is none."""
         known = self._known_bounds.get(terms)
         if known is None:
+            self._bound_from_inside(terms)
             low, high = self._wide_bounds(terms)
             unequal = self._unequal.get(terms, ())
             while low in unequal:
@@ -182,6 +193,21 @@ class Facts:
                 high -= 1
             known = self._known_bounds[terms] = low, high
         return known
+
+    def _bound_from_inside(self, terms: LinearKey) -> None:
+        """Bound the numbers that a deep one is made of, lest it takes as many calls in each other as it is deep."""
+        factors = [factor for monomial, _ in terms for factor in monomial]
+        deep = [factor for factor in factors if isinstance(factor, ScalarOp) and factor.depth > DEEP]
+        if not deep or self._is_inside:
+            return
+        self._is_inside = True
+        try:
+            for factor in deep:
+                for term in terms_of(factor):
+                    if term.is_factor and term is not factor:
+                        self._bounds((((term,), 1),))
+        finally:
+            self._is_inside = False
 
     def _wide_bounds(self, terms: LinearKey) -> tuple[float, float]:
         spend()
@@ -215,6 +241,9 @@ class Facts:
             choose = min if factor.op == "min" else max
             lows, highs = zip(*map(self.interval, factor.operands), strict=True)
             return choose(lows), choose(highs)
+        if factor.op == "mul" and kind_of(factor) == "int":  # of many terms
+            (low, _), (other_low, _) = map(self.interval, factor.operands)
+            return (low * other_low if low >= 0 and other_low >= 0 else -math.inf), math.inf
         if factor.op in ("floordiv", "mod") and kind_of(factor) == "int":
             divisor = factor.operands[1]
             if isinstance(divisor, int) and divisor > 0:

@@ -106,19 +106,23 @@ class ScalarOp(_Shared):
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
     and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float,
     "sqrt" math.sqrt of a number that is not negative. FUNCTIONS are math's and "cabs", of finite numbers but for
-    "fabs". depth: how many operations are in each other at most. normal: `simplify` would not change it. The text is
-    kept, since sizes are put in order by it again and again, and so are the names of the symbols in it, the polynomial
-    that it is, and what it compares, where it was made of that. INVARIANT: none of these holds the term itself, which
-    goes when nobody has it any more.
+    "fabs". depth: how many operations are in each other at most. normal: `simplify` would not change it. is_factor: as
+    a polynomial it is itself. The text is kept, since sizes are put in order by it again and again, and so are the
+    names of the symbols in it, the polynomial that it is, and what it compares, where it was made of that. INVARIANT:
+    none of these holds the term itself, which goes when nobody has it any more.
     """
 
-    __slots__ = ("_compared", "_names", "_polynomial", "_text", "depth", "kind", "normal", "op", "operands")
+    __slots__ = (
+        *("_compared", "_names", "_polynomial", "_text"),
+        *("depth", "is_factor", "kind", "normal", "op", "operands"),
+    )
 
     op: str
     kind: str  # "int", "float" or "bool"
     operands: tuple[Scalar, ...]
     depth: int
     normal: bool
+    is_factor: bool
     _text: str
     _names: frozenset[str] | None
     _polynomial: Polynomial | None
@@ -138,6 +142,7 @@ class ScalarOp(_Shared):
                     found.op, found.kind, found.operands, found.normal = op, kind, operands, normal
                     found.depth = 1 + max([operand.depth for operand in operands if type(operand) is cls], default=0)
                     found._text, found._names, found._polynomial, found._compared = "", None, None, None
+                    found.is_factor = False
                     _remember(key, found)
         if normal:
             found.normal = True
@@ -198,8 +203,8 @@ def evaluate(value: Scalar, env: Mapping[str, Number]) -> Number:
     return known[value]
 
 
-def terms_of(value: Scalar) -> list[ScalarOp]:
-    """The operations in a number, each once, behind those of its operands."""
+def terms_of(value: Scalar, enters: Callable[[ScalarOp], bool] | None = None) -> list[ScalarOp]:
+    """The operations in a number, each once, behind those of its operands; enters: which of the operands to go into."""
     found: list[ScalarOp] = []
     if not isinstance(value, ScalarOp):
         return found
@@ -213,7 +218,8 @@ def terms_of(value: Scalar) -> list[ScalarOp]:
         elif term not in seen:
             seen.add(term)
             work.append((term, True))
-            work += [(operand, False) for operand in term.operands if type(operand) is ScalarOp]
+            operands = [operand for operand in term.operands if type(operand) is ScalarOp]
+            work += [(operand, False) for operand in operands if enters is None or enters(operand)]
     return found
 
 
@@ -475,14 +481,21 @@ def simplify(value: Scalar) -> Scalar:
     """The normal form of `value`; equal integer polynomials have equal normal forms."""
     if not isinstance(value, ScalarOp) or value.normal:
         return value
-    result = _simplify(value)
-    if isinstance(result, ScalarOp):
-        result.normal = True
-    return result
+    known: dict[ScalarOp, Scalar] = {}
+    for term in terms_of(value, _is_open) if any(map(_is_open, value.operands)) else (value,):
+        operands = [known.get(one, one) if type(one) is ScalarOp else one for one in term.operands]
+        result = known[term] = _simplify(term, tuple(operands))
+        if isinstance(result, ScalarOp):
+            result.normal = True
+    return known[value]
 
 
-def _simplify(value: ScalarOp) -> Scalar:
-    operands = tuple(simplify(operand) for operand in value.operands)
+def _is_open(value: Scalar) -> bool:
+    return type(value) is ScalarOp and not value.normal
+
+
+def _simplify(value: ScalarOp, operands: tuple[Scalar, ...]) -> Scalar:
+    """The same, of simplified operands."""
     if not any(map(is_symbolic, operands)):
         try:
             return _EVALUATE[value.op](*operands)  # type: ignore[no-any-return, operator]
@@ -507,19 +520,27 @@ def _polynomial(value: Scalar) -> Polynomial:
         return {(value,): 1}
     if not isinstance(value, ScalarOp):
         return {(): int(value)} if value else {}  # type: ignore[arg-type]
-    known = value._polynomial
-    if known is not None:
-        return known
-    if value.op == "neg":
-        made = _scale(_polynomial(value.operands[0]), -1)
-    elif value.kind != "int" or value.op not in _POLYNOMIAL_RULES or (value.normal and value.op in _OPAQUE):
-        return {(value,): 1}
-    else:
-        left, right = map(_polynomial, value.operands)
-        made = _POLYNOMIAL_RULES[value.op](value.op, left, right)
-    if value.op not in _OPAQUE:  # whose polynomial is the term itself
-        value._polynomial = made
+    if value._polynomial is not None:
+        return value._polynomial
+    made: Polynomial = {(value,): 1}
+    if _is_composed(value):
+        for term in terms_of(value, _is_composed):
+            made = _compose(term)
+            if not term.is_factor:
+                term._polynomial = made
     return made
+
+
+def _is_composed(value: ScalarOp) -> bool:
+    """Whether the polynomial that it is has to be made of those of its operands."""
+    return value._polynomial is None and value.kind == "int" and value.op in _COMPOSED and not value.is_factor
+
+
+def _compose(value: ScalarOp) -> Polynomial:
+    if value.op == "neg":
+        return _scale(_polynomial(value.operands[0]), -1)
+    left, right = map(_polynomial, value.operands)
+    return _POLYNOMIAL_RULES[value.op](value.op, left, right)
 
 
 def _scale(poly: Polynomial, factor: int) -> Polynomial:
@@ -538,7 +559,16 @@ def _sub(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
 
 
 def _mul(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
+    """The product, multiplied out where that is short: (a + b) * (c + d) * ... would have twice the terms with each."""
+    if min(len(left), len(right)) > 1 and len(left) * len(right) > MAX_TERMS:
+        return {(_canonical(op, *_in_order(left, right)),): 1}
+    if left and right and max(map(len, left)) + max(map(len, right)) > MAX_FACTORS:
+        return {(_canonical(op, *_in_order(left, right)),): 1}
     return _product(left, right)
+
+
+def _in_order(left: Polynomial, right: Polynomial) -> list[Polynomial]:
+    return sorted((left, right), key=lambda polynomial: str(from_polynomial(polynomial)))
 
 
 def _product(left: Polynomial, right: Polynomial) -> Polynomial:
@@ -570,8 +600,7 @@ def _extreme(op: str, left: Polynomial, right: Polynomial) -> Polynomial:
     least, most = _ends(_sub(op, left, right))
     if most <= 0 or least >= 0:
         return left if (most <= 0) == (op == "min") else right
-    operands = sorted((from_polynomial(left), from_polynomial(right)), key=str)
-    return {(ScalarOp(op, "int", tuple(operands), True),): 1}
+    return {(_canonical(op, *_in_order(left, right)),): 1}
 
 
 def _ends(polynomial: Polynomial) -> tuple[float, float]:
@@ -590,7 +619,9 @@ def _constant(number: int) -> Polynomial:
 
 
 def _canonical(op: str, *operands: Polynomial) -> ScalarOp:
-    return ScalarOp(op, "int", tuple(map(from_polynomial, operands)), True)
+    made = ScalarOp(op, "int", tuple(map(from_polynomial, operands)), True)
+    made.is_factor = True
+    return made
 
 
 _POLYNOMIAL_RULES = {
@@ -602,7 +633,9 @@ _POLYNOMIAL_RULES = {
     "min": _extreme,
     "max": _extreme,
 }
-_OPAQUE = frozenset({"floordiv", "mod", "min", "max"})  # terms of a polynomial, where they are normal
+_COMPOSED = frozenset({"neg", *_POLYNOMIAL_RULES})
+MAX_TERMS = 64  # products of terms that are multiplied out
+MAX_FACTORS = 24  # of one term
 _INTEGERS = frozenset({"int", "bool"})
 
 
@@ -685,32 +718,6 @@ def _rank(monomial: Monomial) -> tuple[int, list[tuple[bool, int, str]]]:
 
 def _integral(comparison: ScalarOp) -> bool:
     return all(kind_of(operand) in ("int", "bool") for operand in comparison.operands)
-
-
-def parts_of(value: ScalarExpr) -> tuple[bool, list[Scalar]] | None:
-    """An integer comparison with the min or max of two numbers in it, as comparisons on each of the two: whether it is
-    enough that one of them holds, and these; None for others.
-
-    max(a, b) >= k holds where a >= k or b >= k does.
-    """
-    normal = normal_comparison(value) if isinstance(value, ScalarOp) and value.op in COMPARISONS else None
-    if normal is None or normal[0] not in ("ge", "le"):
-        return None
-    for monomial, coefficient in normal[1]:
-        extreme = monomial[0]
-        if len(monomial) == 1 and isinstance(extreme, ScalarOp) and extreme.op in ("min", "max"):
-            either = ((extreme.op == "max") == (normal[0] == "ge")) == (coefficient > 0)
-            return either, [_with(value, extreme, operand) for operand in extreme.operands]
-    return None
-
-
-def _with(value: Scalar, old: ScalarExpr, new: Scalar) -> Scalar:
-    """`value` with a number replaced by another one, simplified."""
-
-    def change(term: ScalarOp, operands: tuple[Scalar, ...]) -> Scalar:
-        return new if term is old else simplify(ScalarOp(term.op, term.kind, operands))
-
-    return rebuilt(value, lambda symbol: new if symbol is old else symbol, change)
 
 
 @lru_cache(_KEPT)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from dynamo_lite.graph.extremes import MAX_QUESTIONS, parts_of
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate, Undecided
-from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, parts_of, product
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
 
 SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
 
@@ -101,21 +102,31 @@ def _from_end(bound: Scalar, dim: Dim, ask: Relate) -> Scalar:
     return bound if _holds(make("ge", bound, 0), ask) else make("add", bound, dim)
 
 
-def _holds(condition: Scalar, ask: Relate) -> bool:
-    """Whether a comparison holds; of a min or max by what it is the least or greatest of."""
-    parts = parts_of(condition) if isinstance(condition, ScalarOp) else None
+def _holds(condition: Scalar, ask: Relate, asked: dict[Scalar, bool | None] | None = None) -> bool:
+    """Whether a comparison holds; of a min or max by what it is the least or greatest of. asked: what was asked for
+    that, with the answers."""
+    asked = {} if asked is None else asked
+    known = asked.get(condition)
+    if known is None:
+        asked[condition] = None
+        known = asked[condition] = _holds_now(condition, ask, asked)
+    return known
+
+
+def _holds_now(condition: Scalar, ask: Relate, asked: dict[Scalar, bool | None]) -> bool:
+    parts = parts_of(condition) if isinstance(condition, ScalarOp) and len(asked) <= MAX_QUESTIONS else None
     if parts is None:
         return ask(condition)
     either, conditions = parts
     undecided: Scalar | None = None
     for one in conditions:
         try:
-            if _holds(one, ask) == either:
+            if _holds(one, ask, asked) == either:
                 return either
         except Undecided:
             undecided = one
     # NB: to keep the exception would keep the frames that it came through, and what they hold.
-    return not either if undecided is None else _holds(undecided, ask)
+    return not either if undecided is None else _holds(undecided, ask, asked)
 
 
 def _clamp(bound: Scalar, low: Scalar, high: Scalar, ask: Relate) -> Scalar:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.dataclass import replace
-from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kind_of, renamed, symbols_of
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kind_of, renamed, symbols_of, terms_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -104,9 +104,8 @@ def _is_early(values: Sequence[Any]) -> bool:
 
 
 def _symbols(value: Any, accepts: Any) -> bool:
-    if isinstance(value, Symbol):
-        return bool(accepts(value))
-    return all(_symbols(operand, accepts) for operand in getattr(value, "operands", ()))
+    parts = (value, *(operand for term in terms_of(value) for operand in term.operands))
+    return all(accepts(part) for part in dict.fromkeys(parts) if isinstance(part, Symbol))
 
 
 class _Segment:

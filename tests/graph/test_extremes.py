@@ -1,0 +1,60 @@
+"""Conditions on min and max, as conditions on the two numbers."""
+
+from __future__ import annotations
+
+from dynamo_lite.graph.extremes import parts_of
+from dynamo_lite.graph.facts import Facts
+from dynamo_lite.graph.scalar import (
+    MAX_FACTORS,
+    MAX_TERMS,
+    Scalar,
+    ScalarOp,
+    Symbol,
+    evaluate,
+    is_larger,
+    make,
+    simplify,
+    terms_of,
+)
+
+N, M = Symbol("n", "int", 0), Symbol("m", "int", 1)
+
+
+def test_parts() -> None:
+    either, conditions = parts_of(make("ge", make("max", N, M), 3)) or (None, [])  # type: ignore[arg-type]
+    assert either and list(map(str, conditions)) == ["ge(m, 3)", "ge(n, 3)"]
+    either, conditions = parts_of(make("ge", make("min", N, M), 3)) or (None, [])  # type: ignore[arg-type]
+    assert either is False and list(map(str, conditions)) == ["ge(m, 3)", "ge(n, 3)"]
+
+
+def test_few_parts_are_asked_for() -> None:
+    """Of what is known, that is; else each would have two more."""
+    value: Scalar = N
+    for i in range(60):
+        value = make("max", make("min", value, M), make("sub", value, i + 1))
+    assert Facts().decide(make("ge", value, 3)) is None
+
+
+def test_products_are_multiplied_out_while_that_is_short() -> None:
+    """Beyond, a product is a term, which is equal to itself, in either order, and cancels."""
+    value: Scalar = N
+    for _ in range(60):
+        value = make("add", make("mul", value, value), make("mul", value, M))
+    assert len(terms_of(value)) < 60 * (MAX_TERMS + MAX_FACTORS)
+    assert make("sub", make("mul", value, N), make("mul", N, value)) == 0
+    other = make("add", make("mul", value, value), 1)
+    assert simplify(other) is other and make("mul", value, other) is make("mul", other, value)
+    assert not is_larger(make("mul", make("add", N, 1), make("sub", N, 1)), 8)
+    assert evaluate(value, {"n": 0, "m": 5}) == 0
+
+
+def test_deep_numbers_are_simplified_without_a_call_for_each() -> None:
+    """And bounded."""
+    value: Scalar = Symbol("x", "float", 2)
+    for _ in range(3000):
+        value = ScalarOp("add", "float", (value, 1.5))
+    assert simplify(value) is value
+    whole: Scalar = N
+    for i in range(1000):
+        whole = make("mod", make("add", make("mul", whole, 3), M), 1000 + i)
+    assert Facts().decide(make("ge", whole, 0)) and Facts().decide(make("le", whole, 1998))
