@@ -1,4 +1,4 @@
-"""Functions of doubles and of complex numbers, which kernels compute without the C library where its result is certain."""
+"""Functions of doubles and complex numbers that kernels compute without the C library where its result is certain."""
 
 from __future__ import annotations
 
