@@ -19,7 +19,7 @@ from dynamo_lite.capture.wrap import MISSING, class_lookup
 
 _EXAMPLE = namedtuple("_EXAMPLE", "item")
 _FIELD = type(_EXAMPLE.item)  # what reads an item
-_REPLACE = _EXAMPLE._replace.__code__
+_REPLACE, _MAKE = _EXAMPLE._replace.__code__, _EXAMPLE._make.__func__.__code__  # type: ignore[attr-defined]
 
 
 def make_record(
@@ -52,7 +52,8 @@ def attribute(machine: Machine, owner: RecordValue, name: str) -> Value:
     if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
         return machine.call_python(found.fget, constant(found.fget), [owner], {})
     if isinstance(found, types.FunctionType):
-        if found.__code__ is _REPLACE:
+        making = getattr(class_lookup(owner.cls, "_make"), "__func__", None)  # which that calls
+        if found.__code__ is _REPLACE and getattr(making, "__code__", None) is _MAKE:
             return MethodValue(None, ConstantValue(None, None), owner, name)
         return MethodValue(None, ConstantValue(constant(found), found), owner, name)
     if isinstance(found, staticmethod) and isinstance(found.__func__, types.FunctionType):

@@ -306,6 +306,21 @@ def counted(n: int) -> Any:
     return s, Counted.made
 
 
+class Doubling(namedtuple("Doubling", "x v")):
+    """One that is made of items in a way of its own."""
+
+    @classmethod
+    def _make(cls, items: Any) -> Any:
+        return tuple.__new__(cls, [item * 2.0 for item in items])
+
+
+def doubling(n: int) -> Any:
+    s = Doubling(1.0, 2.0)
+    for _ in range(n):
+        s = s._replace(x=s.v)
+    return s
+
+
 def guarded(n: int) -> Any:
     s = Guarded(1.0)
     for _ in range(n):
@@ -344,7 +359,7 @@ def not_initialised(n: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "fn", [odd, counted, guarded, stored_to, wrong_arguments, unknown_field, not_initialised]
+    "fn", [odd, counted, doubling, guarded, stored_to, wrong_arguments, unknown_field, not_initialised]
 )
 def test_ways_of_their_own(fn: Callable[..., Any]) -> None:
     def afresh(n: int) -> Any:
