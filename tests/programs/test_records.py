@@ -282,6 +282,30 @@ def test_replaced_by_iterations(fn: Callable[..., Any]) -> None:
     assert any(one.outcome == "native" for one in report.compiled.explain().loops), report.compiled.explain()
 
 
+def test_which_tuple_it_is() -> None:
+    """A loop that leaves a tuple alone leaves the very tuple."""
+
+    class Box:
+        def __init__(self, pair: Any) -> None:
+            self.pair = pair
+
+    def f(x: Any, n: int, make: Any) -> Any:
+        p = make(x[0], 1.0)
+        box, q, t = Box(p), p, 0.0
+        for i in range(n):
+            p = box.pair
+            t += p[0] * i
+        return p is box.pair, p is q, t
+
+    def plain(a: Any, b: Any) -> Any:
+        return a, b
+
+    fast = dynamo_lite.compile(f, options=OPTIONS)
+    for make in (plain, Plain, Rates):
+        for n in (3, 0, 1):
+            assert fast(np.arange(3.0), n, make) == f(np.arange(3.0), n, make) == (True, True, 0.0)
+
+
 def test_attributes_behind_a_loop() -> None:
     for fn in (frozen, replaced_frozen, deeper):
         fast = dynamo_lite.compile(fn, options=OPTIONS)
