@@ -62,12 +62,12 @@ keys_equal(PyObject *dict, PyObject *keys)
     return 1;
 }
 
-/* The length of an exact builtin container, or -1. */
+/* The length of an exact builtin container, or of any tuple, or -1. */
 static int64_t
 length_of(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    if (type == &PyTuple_Type || type == &PyList_Type || type == &PyBytes_Type) {
+    if (PyTuple_Check(object) || type == &PyList_Type || type == &PyBytes_Type) {
         return Py_SIZE(object);
     }
     if (type == &PyDict_Type) {

@@ -114,7 +114,7 @@ may_share(PyObject *ufunc, const PyArrayMethod_Context *context)
     return owned;
 }
 
-/* What computes as invoke_loop, and faster, for one of NumPy's own functions of doubles; or that; NULL with an error set. */
+/* What computes as invoke_loop, and faster, for one of NumPy's own functions; or that; NULL with an error set. */
 static DlInvoke
 find_nearest(PyObject *ufunc, const PyArrayMethod_Context *context, const npy_intp *words)
 {
@@ -123,8 +123,8 @@ find_nearest(PyObject *ufunc, const PyArrayMethod_Context *context, const npy_in
     if (owned < 0) {
         return NULL;
     }
-    const char *text = owned && context->descriptors[0]->type_num == NPY_DOUBLE ? PyUnicode_AsUTF8(name) : NULL;
-    DlInvoke found = text != NULL ? dl_nearest_find(text, &invoke_loop, words) : NULL;
+    const char *text = owned ? PyUnicode_AsUTF8(name) : NULL;
+    DlInvoke found = text != NULL ? dl_nearest_find(text, context->descriptors[0]->type_num, &invoke_loop, words) : NULL;
     Py_DECREF(name);
     return PyErr_Occurred() ? NULL : found != NULL ? found : &invoke_loop;
 }

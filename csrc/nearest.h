@@ -8,8 +8,8 @@
 typedef int32_t (*DlInvoke)(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides);
 
 /* What computes as `invoke` does, bit for bit, for the words at `slot`, which describe NumPy's loop of that name for
- * doubles; NULL where nothing does. invoke: the same in all calls. */
-DlInvoke dl_nearest_find(const char *name, DlInvoke invoke, const npy_intp *slot);
+ * numbers of a type (NPY_DOUBLE ...); NULL where nothing does. invoke: the same in all calls. */
+DlInvoke dl_nearest_find(const char *name, int type, DlInvoke invoke, const npy_intp *slot);
 
 int dl_nearest_register(PyObject *module);
 

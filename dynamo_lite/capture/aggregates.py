@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeGuard
 from dynamo_lite.capture.complex_numbers import of_parts
 from dynamo_lite.capture.sameness import parts
 from dynamo_lite.capture.state import Frame, Tracer
-from dynamo_lite.capture.value import ComplexValue, InstanceValue, SequenceValue, Value
+from dynamo_lite.capture.value import ComplexValue, InstanceValue, RecordValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.pycode import liveness
 
@@ -28,10 +28,12 @@ LONGEST = 16  # list that goes by its items
 
 
 def has_items(value: Value) -> bool:
-    """Whether it is carried and merged item by item: a tuple that is made in this segment, of which nobody knows the
-    identity, a complex number by its parts, or an object `by_parts`."""
-    is_tuple = isinstance(value, SequenceValue) and value.kind is tuple and value.source is None
-    return is_tuple or isinstance(value, ComplexValue) or (is_object(value) and value.by_parts)
+    """Whether it is carried and merged item by item: a tuple, or named tuple, that is made in this segment, of which
+    nobody knows the identity, a complex number by its parts, or an object `by_parts`."""
+    is_tuple = isinstance(value, RecordValue) or (isinstance(value, SequenceValue) and value.kind is tuple)
+    if is_tuple or isinstance(value, ComplexValue):
+        return value.source is None or isinstance(value, ComplexValue)
+    return is_object(value) and value.by_parts
 
 
 def is_object(value: Value | None) -> TypeGuard[Object]:
@@ -48,6 +50,8 @@ def with_items(tracer: Tracer, like: Value, items: Sequence[Value]) -> Value:
         return InstanceValue(None, like.cls, like.made_of, dict(zip(like.stored, items, strict=True)))
     if isinstance(like, ComplexValue):
         return of_parts(tracer, *items)
+    if isinstance(like, RecordValue):
+        return RecordValue(None, like.cls, list(items))
     assert isinstance(like, SequenceValue)
     return SequenceValue(None, like.kind, list(items))
 
@@ -60,6 +64,8 @@ def is_like(one: Value, other: Value) -> bool:
         return other.kind is tuple and len(one.items) == len(other.items)
     if isinstance(one, InstanceValue) and isinstance(other, InstanceValue):
         return one.cls is other.cls and list(one.stored) == list(other.stored)
+    if isinstance(one, RecordValue) and isinstance(other, RecordValue):
+        return one.cls is other.cls
     return isinstance(one, ComplexValue) and isinstance(other, ComplexValue)
 
 

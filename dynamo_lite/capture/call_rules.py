@@ -38,6 +38,7 @@ from dynamo_lite.capture.numbers import (
     number_unary,
     rounded_to_int,
 )
+from dynamo_lite.capture.records import make_record, replaced
 from dynamo_lite.capture.searches import index_of, insert, remove
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
@@ -69,7 +70,7 @@ from dynamo_lite.capture.value import (
     callable_name,
     kind_name,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, wrap
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_record, wrap
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate
 
 Args = list[Value]
@@ -151,7 +152,8 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
     if isinstance(target, CompiledFunction) and isinstance(target.fn, types.FunctionType):
         return machine.call_python(target.fn, constant(target.fn), args, kwargs)
     if isinstance(target, type) and not target.__flags__ & IMMUTABLE_TYPE:
-        made = make_instance(machine, function, args, kwargs)
+        making = make_record if is_record(target) else make_instance
+        made: Value | None = making(machine, function, args, kwargs)
         if made is None:
             raise Break("python-call", f"class {target.__qualname__}")
         return made
@@ -221,6 +223,8 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
     if isinstance(owner, LazyValue) and type(owner.concrete) is list and name == "append" and len(args) == 1:
         lists.append_outside(machine, owner, args[0])
         return ConstantValue(None, None)
+    if isinstance(owner, RecordValue) and not args:
+        return replaced(owner, kwargs)
     if isinstance(owner, SequenceValue) and not kwargs:
         is_own = owner.kind is list and owner.source is None
         if is_own and name == "append" and len(args) == 1:
@@ -490,6 +494,15 @@ def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         return ConstantValue(None, hasattr(value.value, name))
     if isinstance(value, NumberValue | SequenceValue | DictValue):
         return ConstantValue(None, class_lookup(python_type(machine, value), name) is not MISSING)
+    if isinstance(value, ObjectValue | InstanceValue | RecordValue):
+        depth = len(machine.tracer.frames)
+        try:
+            get_attribute(machine, value, name)
+        except AttributeMissing:
+            if len(machine.tracer.frames) > depth:  # inside of a property
+                raise
+            return ConstantValue(None, False)
+        return ConstantValue(None, True)
     raise Break("python-call", "hasattr")
 
 

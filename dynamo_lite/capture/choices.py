@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
     EitherValue,
     NumberValue,
     Picked,
+    RecordValue,
     SequenceValue,
     Value,
     a_kind,
@@ -233,7 +234,7 @@ def _is_numpy_scalar(value: Value) -> bool:
 def _is_tuple_of_scalars(tracer: Tracer, value: Value) -> bool:
     if isinstance(value, ComplexValue):
         return True
-    if not has_items(value) or not isinstance(value, SequenceValue):
+    if not has_items(value) or not isinstance(value, SequenceValue | RecordValue):
         return False
     items = [realise(tracer, item) for item in value.items]
     return all(_is_numpy_scalar(item) or as_scalar(item) is not None for item in items)

@@ -17,7 +17,7 @@ from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup
 
 _ABSTRACT = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 # What a class may define so that making its objects, their attributes or their death does more than object does.
-_OWN_WAYS = ("__setattr__", "__delattr__", "__getattribute__", "__getattr__", "__del__", "__new__")
+_OWN_WAYS = ("__getattribute__", "__getattr__", "__del__", "__new__")
 
 
 def is_ordinary(cls: type) -> bool:
@@ -49,8 +49,13 @@ def make_instance(
     return made
 
 
+def is_frozen(cls: type) -> bool:
+    """Whether storing to an attribute does what the class says, as a frozen dataclass does."""
+    return class_lookup(cls, "__setattr__") is not vars(object)["__setattr__"]
+
+
 def check_storable(owner: InstanceValue, name: str) -> None:
-    """Break where storing to that attribute does more than put it into the object's dict."""
+    """Break where object.__setattr__ does more than put it into the object's dict."""
     found = class_lookup(owner.cls, name)
     if is_slot(owner.cls, name):
         return
@@ -76,4 +81,4 @@ def get_special(owner: InstanceValue, name: str) -> ConstantValue:
     return ConstantValue(constant(found), found)
 
 
-__all__ = ["check_storable", "get_special", "is_ordinary", "is_slot", "make_instance"]
+__all__ = ["check_storable", "get_special", "is_frozen", "is_ordinary", "is_slot", "make_instance"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import is_
 from typing import TYPE_CHECKING
 
-from dynamo_lite.capture.aggregates import has_items, with_items
+from dynamo_lite.capture.aggregates import has_items, is_object, with_items
 from dynamo_lite.capture.eithers import put_together
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under
@@ -39,7 +39,7 @@ def value_behind(attempt: Attempt, path: Path, before: Value | None, behind: Beh
         return array_behind(attempt, path, behind)
     before = attempt.parted.get(path, before)
     assert before is not None
-    if has_items(before):
+    if has_items(before) and path not in attempt.region.kept:
         return each_item(attempt.machine.tracer, before, path, lambda at, item: value_behind(attempt, at, item, behind))
     return before
 
@@ -48,6 +48,12 @@ def each_item(tracer: Tracer, value: Value, path: Path, make: Callable[[Path, Va
     """A value like that one, of what `make` makes of each of its items and the path to it."""
     items = [realise(tracer, item) for item in value.items]  # type: ignore[attr-defined]
     return with_items(tracer, value, [make((*path, place), item) for place, item in enumerate(items)])
+
+
+def note_kept(attempt: Attempt, path: Path, before: Value, after: Value) -> None:
+    """Note whether an iteration leaves the very tuple that it found, so that behind the loop it is that from before."""
+    if is_object(before) or (after is not before and after is not attempt.region.kept[path]):
+        attempt.region.kept.pop(path, None)
 
 
 def array_behind(attempt: Attempt, path: Path, behind: Behind) -> ArrayValue:

@@ -66,6 +66,7 @@ from dynamo_lite.capture.loop_results import (
     each_item,
     is_tagged,
     made_behind,
+    note_kept,
     numbers_left,
     value_behind,
 )
@@ -389,7 +390,8 @@ class Attempt:
             self.leaves[path] = value, node
             return ArrayValue(None, node)
         if has_items(value):
-            return each_item(self.machine.tracer, value, path, lambda at, item: self._enter(item, at))
+            self.region.kept[path] = each_item(self.machine.tracer, value, path, lambda at, item: self._enter(item, at))
+            return self.region.kept[path]
         begin = as_scalar(value)
         if begin is not None and path in self.plan.steps:
             self.counts[path] = begin
@@ -441,8 +443,7 @@ class Attempt:
     # -- after the body ---------------------------------------------------------------------------
 
     def _compare_locals(self, before: dict[Name, Value], live: frozenset[Name], after: frozenset[Name]) -> None:
-        """Compare what the live locals held before and after one iteration; raises Retry where something is learned.
-        after: those that are live behind the loop."""
+        """Compare what live locals held before and after an iteration; may raise Retry. after: live behind the loop."""
         differing: Path | None = None
         for name in sorted(self.stored & (live | after), key=str):
             try:
@@ -490,6 +491,7 @@ class Attempt:
         if before is not None and has_items(before):
             if not is_like(before, after):
                 self._differs(path)
+            note_kept(self, path, before, after)
             if is_object(after):
                 self.left[path] = after
             pairs = zip(before.items, after.items, strict=True)  # type: ignore[attr-defined]
@@ -700,7 +702,7 @@ class Attempt:
             return array_behind(self, path, left)
         before = self.parted.get(path, before)
         assert before is not None
-        if has_items(before):
+        if has_items(before) and path not in self.region.kept:
             return each_item(self.machine.tracer, before, path, lambda at, item: self._value_left(at, item, left))
         return before
 

@@ -195,6 +195,13 @@ def end(iterator: IteratorValue) -> None:
         end(part)
 
 
+def is_rest(value: Value) -> bool:
+    """Whether an iterator that is handed over as what is left of it has not ended."""
+    if not isinstance(value, IteratorValue) or value.source is not None:
+        return False
+    return (value.kind == "range" and not value.ended) or (value.is_rest and not has_ended(value))
+
+
 def has_ended(iterator: IteratorValue) -> bool:
     """Whether a loop has gone over all items."""
     return iterator.ended or (bool(iterator.parts) and all(map(has_ended, iterator.parts)))

@@ -435,7 +435,9 @@ def unread(plan: LoopPlan, place: Place) -> UnreadValue:
     """What stands in a place that an iteration sets before it reads it, as far as is known."""
 
     def look() -> Value:
-        plan.places[place] = True
+        for one in plan.places:  # of many objects the same attribute: what is read of one is read of all
+            if one.key == place.key:
+                plan.places[one] = True
         raise Retry
 
     return UnreadValue(None, look)

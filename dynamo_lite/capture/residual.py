@@ -18,9 +18,10 @@ from dynamo_lite._C import let_in
 from dynamo_lite.capture.call_slots import as_loaded, is_lent_method, keyword_names
 from dynamo_lite.capture.cells import list_of
 from dynamo_lite.capture.complex_numbers import object_of
+from dynamo_lite.capture.instances import is_frozen
 from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, strictly
 from dynamo_lite.capture.kept import kept_locals
-from dynamo_lite.capture.numbered import has_ended
+from dynamo_lite.capture.numbered import is_rest
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.rests import Rest, goes_by_number, rest_of, rest_value
 from dynamo_lite.capture.source import Source
@@ -191,6 +192,10 @@ class Residual:
             while self._empty:
                 owner, attributes = self._empty.pop()
                 for name, held in attributes.items():
+                    if isinstance(owner, InstanceValue) and is_frozen(owner.cls):
+                        self.call(object.__setattr__, [owner, ConstantValue(None, name), held])
+                        self.emit("POP_TOP")
+                        continue
                     self.load(held)
                     self.emit("LOAD_FAST", self._memo[owner])
                     self.emit("STORE_ATTR", name)
@@ -220,7 +225,7 @@ class Residual:
             case CallValue() | ComputedValue():
                 self.call(value.function, value.args)
             case RecordValue():
-                self.call(value.cls, value.items)
+                self.call(tuple.__new__, [ConstantValue(None, value.cls), SequenceValue(None, tuple, value.items)])
             case EitherValue():
                 self.choice(value)
             case ComplexValue():
@@ -249,7 +254,7 @@ class Residual:
                 self.call(Rest, [ConstantValue(None, value.shape), value.parts, value.taken])
             case RangeValue():
                 self.call(range, [self.operand(part) for part in (value.start, value.stop, value.step)])
-            case IteratorValue() if _is_rest(value):
+            case IteratorValue() if is_rest(value):
                 self.rest(value)
                 self.emit("GET_ITER")
             case IteratorValue():
@@ -619,7 +624,7 @@ class Residual:
         self._cell_names = {name: self._to_temporary(cell) for name, cell in self.cells.items()}
         stores = self._load_stores()
         kinds = tuple(
-            "null" if name is None else "rest" if _is_rest(value) else "value"
+            "null" if name is None else "rest" if is_rest(value) else "value"
             for name, value in zip(names, stack, strict=True)
         )
         self._store_locals(kept, params)
@@ -780,19 +785,12 @@ class Residual:
 
     def _to_temporary(self, value: Value) -> str:
         name = self.temporary()
-        if isinstance(value, IteratorValue) and _is_rest(value):
+        if isinstance(value, IteratorValue) and is_rest(value):
             self.rest(value)
         else:
             self.load(value)
         self.emit("STORE_FAST", name)
         return name
-
-
-def _is_rest(value: Value) -> bool:
-    """Whether an iterator that is handed over as what is left of it has not ended."""
-    if not isinstance(value, IteratorValue) or value.source is not None:
-        return False
-    return (value.kind == "range" and not value.ended) or (value.is_rest and not has_ended(value))
 
 
 def _by_identity(value: Any) -> bool:

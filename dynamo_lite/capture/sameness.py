@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     NamespaceValue,
     NumberValue,
     ObjectValue,
+    RecordValue,
     RestValue,
     SequenceValue,
     SliceValue,
@@ -62,6 +63,9 @@ def same(before: Value, after: Value) -> bool:
         return _same_constant(before.value, after.value)
     if isinstance(before, NumberValue) and isinstance(after, NumberValue):
         return kind_of(before.expr) == "int" == kind_of(after.expr) and before.expr == after.expr
+    if isinstance(before, RecordValue) and isinstance(after, RecordValue):
+        is_alike = before.cls is after.cls and before.source == after.source
+        return is_alike and all(map(same, before.items, after.items))
     if isinstance(before, SequenceValue) and isinstance(after, SequenceValue):
         return (
             before.kind is tuple is after.kind
@@ -77,7 +81,7 @@ def is_one_object(before: Value, after: Value) -> bool:
     each value, or is compared by its value, is."""
     if before is after:
         return True
-    if isinstance(before, SequenceValue) and isinstance(after, SequenceValue):
+    if isinstance(before, SequenceValue | RecordValue) and isinstance(after, SequenceValue | RecordValue):
         return all(map(is_one_object, before.items, after.items))
     numbers = [as_scalar(value) for value in (before, after)]
     if None in numbers or is_single(numbers[0]) or kind_of(numbers[0]) == "bool":  # type: ignore[arg-type]
@@ -208,7 +212,7 @@ def parts(value: Value) -> list[Value | None]:
             if isinstance(value, DictValue):
                 return list(value.known.values())
             return [*value.known, *value.late.values(), *value.ends.values()]
-        case ComplexValue():
+        case ComplexValue() | RecordValue():
             return list(value.items)
         case ObjectValue() | InstanceValue() | NamespaceValue():
             return list(value.stored.values())

@@ -253,8 +253,8 @@ class Region:
     which the loop is left; None where it cannot be. A branch of a choice is a region too, whose index nothing uses;
     what it yields is noted with the choice. given: the condition under which it runs, if that is a number. depth: how
     many frames there were around it. serial: what is made in it has a later one. begins, ends: by path the numbers that
-    there are before the first iteration and after one, as the values that names hold. loop: the node, once it is
-    complete.
+    there are before the first iteration and after one, as the values that names hold. kept: by path the tuples that an
+    iteration leaves as it finds them, as it finds them. loop: the node, once it is complete.
     """
 
     key: LoopKey
@@ -272,6 +272,7 @@ class Region:
     serial: int = field(default_factory=next_serial)
     begins: dict[tuple[Any, ...], Value | None] = field(default_factory=dict)
     ends: dict[tuple[Any, ...], Value] = field(default_factory=dict)
+    kept: dict[tuple[Any, ...], Value] = field(default_factory=dict)
     loop: Node | None = None
 
     def may_be_unrolled(self) -> bool:

@@ -245,7 +245,7 @@ class FormattedValue(CallValue):
 
 @dataclass(eq=False, slots=True)
 class RecordValue(Value):
-    """A named tuple that a function of NumPy's gives: ``cls(*items)``."""
+    """A named tuple (records.py): from outside, made here, or what a function of NumPy's gives."""
 
     cls: type = field(default=tuple)
     items: list[Value] = field(default_factory=list)

@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RecordValue,
     RestValue,
     SequenceValue,
     TextValue,
@@ -609,8 +610,35 @@ def function_name(function: Any) -> str:
 
 
 def _wrap_object(tracer: Tracer, obj: Any, source: Source) -> Value:
+    if is_record(type(obj)):
+        return _wrap_record(tracer, obj, source)
     tracer.facts.state("type", source, type(obj))
     return ObjectValue(source, type(obj), obj)
+
+
+# What a named tuple's class may define so that it is read, gone through or compared otherwise than a tuple.
+_OWN_WAYS = {"__getattribute__", "__getattr__", "__getitem__", "__iter__", "__len__", "__setattr__", "__del__"}
+
+
+def is_record(cls: type) -> bool:
+    """Whether objects of a class are tuples with names for their items, and nothing else but a dict of attributes."""
+    if type(cls) is not type or not issubclass(cls, tuple) or cls is tuple or cls.__flags__ & IMMUTABLE_TYPE:
+        return False
+    bases = cls.__mro__[: cls.__mro__.index(tuple)]
+    names = class_lookup(cls, "_fields")
+    is_named = type(names) is tuple and cls.__mro__[len(bases) :] == tuple.__mro__
+    return is_named and not any(_OWN_WAYS & vars(base).keys() for base in bases)
+
+
+def _wrap_record(tracer: Tracer, obj: Any, source: Source) -> Value:
+    cls, count = type(obj), tuple.__len__(obj)
+    if count != len(cls._fields):
+        tracer.facts.state("type", source, cls)
+        return ObjectValue(source, cls, obj)
+    tracer.state_class("type_version", source, cls)
+    tracer.facts.state("length", source, count)
+    items: list[Value] = [LazyValue(source.item(i), tuple.__getitem__(obj, i)) for i in range(count)]
+    return RecordValue(source, cls, items)
 
 
 _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {

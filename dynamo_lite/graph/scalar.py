@@ -158,9 +158,7 @@ class ScalarOp(_Shared):
                 if not term._text:
                     text = ", ".join(map(str, term.operands))
                     if len(text) > MAX_TEXT:
-                        from hashlib import blake2b  # NB: it takes several milliseconds, and is seldom wanted
-
-                        text = blake2b(text.encode(), digest_size=12).hexdigest()
+                        text = f"{int.from_bytes(text.encode()) % _PRIME:x}"
                     term._text = f"{term.op}({text})"
         return self._text
 
@@ -169,6 +167,7 @@ class ScalarOp(_Shared):
 
 
 MAX_TEXT = 2000  # characters of a term's operands
+_PRIME = 2**127 - 1
 
 ScalarExpr: TypeAlias = Symbol | ScalarOp
 Scalar: TypeAlias = Symbol | ScalarOp | Number

@@ -1,4 +1,4 @@
-"""exp, log, power, sin and cos of doubles, which kernels compute without the C library where its result is certain."""
+"""Functions of doubles and complex numbers that kernels compute without the C library where its result is certain."""
 
 from __future__ import annotations
 
@@ -60,14 +60,39 @@ def test_bits(name: str, kind: str) -> None:
 
 
 def test_what_is_served() -> None:
-    """All of them or none: by what the processor has NumPy does without the C library."""
-    served = {is_served(name) for name in FUNCTIONS}
+    """With AVX-512 NumPy has exp, log and power without the C library."""
+    features = getattr(np, "_core", np)._multiarray_umath.__cpu_features__
+    can = bool(features["AVX2"] and features["FMA3"])
+    for name in FUNCTIONS:
+        assert is_served(name) == (can and (name in ("sin", "cos") or not features["AVX512F"])), name
     before = count_nearest()
     dynamo_lite.compile(lambda x: x**1.25 * 2.0, **OPTIONS)(np.linspace(0.5, 1.5, 1000))  # type: ignore[arg-type]
-    served.add(count_nearest() > before)
-    assert len(served) == 1
-    features = getattr(np, "_core", np)._multiarray_umath.__cpu_features__
-    assert served == {bool(features["AVX2"] and features["FMA3"] and not features["AVX512F"])}
+    assert (count_nearest() > before) == (can and not features["AVX512F"])
+    before = count_nearest()
+    dynamo_lite.compile(lambda x: np.exp(1j * x) * 2.0, **OPTIONS)(np.linspace(0.5, 1.5, 1000))  # type: ignore[arg-type]
+    assert (count_nearest() > before) == can
+
+
+REAL_PARTS: dict[str, Make] = {
+    "none": lambda draw, n: np.copysign(np.zeros(n), draw.random(n) - 0.5),
+    "normal": KINDS["normal"],
+    "large": lambda draw, n: draw.uniform(-750.0, 712.0, n),
+    "tiny": lambda draw, n: draw.standard_normal(n) * 2.0 ** draw.integers(-1060, -20, n),
+    "special": lambda draw, n: draw.choice(SPECIAL, n),
+}
+
+
+@pytest.mark.parametrize("kind", ["units", "normal", "binades", "all binades", "quarters", "integers"])
+@pytest.mark.parametrize("part", REAL_PARTS)
+def test_complex_numbers(part: str, kind: str) -> None:
+    draw = np.random.default_rng(len(part) + len(kind))
+    fast: Any = dynamo_lite.compile(lambda z: np.exp(z).conj(), **OPTIONS)  # type: ignore[arg-type]
+    with np.errstate(all="ignore"):
+        for n in (50_000,) * ROUNDS + (7, 8, 9, 511, 513):
+            z = REAL_PARTS[part](draw, n) + 1j * KINDS[kind](draw, n)
+            assert fast(z).tobytes() == np.exp(z).conj().tobytes()
+            assert fast(z[::-3]).tobytes() == np.exp(z[::-3]).conj().tobytes()
+    assert fast.stats()["native_calls"]
 
 
 EXPONENTS: dict[str, Make] = {

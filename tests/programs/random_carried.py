@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +49,53 @@ class Box:
 
 class Other(Pair):
     """The same in another class."""
+
+
+class Named(NamedTuple):
+    """Two values as a named tuple."""
+
+    a: Any
+    b: Any
+
+    def __add__(self, other: Any) -> Any:
+        return Named(self.a + other.a, self.b - other.b)
+
+    def __rmul__(self, factor: Any) -> Any:
+        return self._replace(a=factor * self.a, b=factor * self.b)
+
+    def turned(self) -> Any:
+        """Another one."""
+        return Named(self.b, -self.a)
+
+    def limited(self, limit: float) -> Any:
+        """Itself, or another one."""
+        if self.a > limit:
+            return Named(limit, self.b)
+        return self
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    """Two values as a frozen dataclass."""
+
+    a: Any
+    b: Any
+
+    def __add__(self, other: Any) -> Any:
+        return Frozen(self.a + other.a, self.b - other.b)
+
+    def __rmul__(self, factor: Any) -> Any:
+        return dataclasses.replace(self, a=factor * self.a, b=factor * self.b)
+
+    def turned(self) -> Any:
+        """Another one."""
+        return Frozen(self.b, -self.a)
+
+    def limited(self, limit: float) -> Any:
+        """Itself, or another one."""
+        if self.a > limit:
+            return Frozen(limit, self.b)
+        return self
 
 
 NAMES = ("p", "q", "r")
@@ -121,7 +169,19 @@ def source(seed: int) -> str:
     same = [f"{one} is {other}" for one in names for other in (*names, "given", "box.pair", "held") if one != other]
     lines.append(f"    return {', '.join(shown)}, [{', '.join(same)}], t, box.n, box.pair.a, [one.a for one in kept]")
     text = "\n".join(lines) + "\n"
-    return as_lists(text) if seed % 3 == 2 else text
+    if seed % 3 == 2:
+        return as_lists(text)
+    return as_fixed(text, seed) if seed % 3 == 1 and seed % 4 else text
+
+
+def as_fixed(text: str, seed: int) -> str:
+    """The same with named tuples, or frozen dataclasses, of which others are made with another attribute."""
+    change = r"\1._replace(\2=\1.\2 + (\3))" if seed % 2 else r"replace(\1, \2=\1.\2 + (\3))"
+    text = re.sub(r"\b([pqr])\.([ab]) \+= (.*)", rf"\1 = {change}", text)
+    text = re.sub(r"\b([pqr])\.([ab]) = (.*)", rf"\1 = {change.replace(chr(92) + '1.' + chr(92) + '2 + ', '')}", text)
+    text = re.sub(r"\b(Pair|Other|make)\(", "Named(" if seed % 2 else "Frozen(", text)
+    # NB: a loop carries tuples by their items, and which object one is behind it nobody knows.
+    return re.sub(r"[\w.]+ is (not )?[\w.]+", "True", text) if seed % 2 else text
 
 
 _LISTS = (
@@ -157,11 +217,16 @@ def make(pair: Pair, value: Any) -> Pair:
 def function(text: str) -> Callable[..., Any]:
     """The function with that text."""
     names: dict[str, Any] = {"np": np, "Pair": Pair, "Box": Box, "Other": Other, "make": make, "listed": listed}
+    names |= {"Named": Named, "Frozen": Frozen, "replace": dataclasses.replace}
     exec(compile(text, f"<{hash(text)}>", "exec"), names)
     return names["f"]  # type: ignore[no-any-return]
 
 
 def arguments(seed: int, n: int) -> tuple[Any, ...]:
     """What it is called with."""
-    given: Any = [0.5, 0.25] if seed % 3 == 2 else Pair(0.5, 0.25)
+    given: Any = Pair(0.5, 0.25)
+    if seed % 3 == 2:
+        given = [0.5, 0.25]
+    elif seed % 3 == 1 and seed % 4:
+        given = (Named if seed % 2 else Frozen)(0.5, 0.25)
     return np.random.default_rng(seed).normal(size=n + 2).round(2), given, n

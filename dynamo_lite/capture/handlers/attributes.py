@@ -11,7 +11,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import generic_attributes, own_attribute
-from dynamo_lite.capture import complex_operators, instances, numpy_rules, places
+from dynamo_lite.capture import complex_operators, instances, numpy_rules, places, records
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Frame
@@ -88,6 +88,8 @@ def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
         raise Break("side-effect-attribute", instr.arg)
     if isinstance(owner, InstanceValue):
         instances.check_storable(owner, instr.arg)
+        if instances.is_frozen(owner.cls):
+            raise Break("side-effect-attribute", instr.arg)
     places.store(machine.tracer, owner, instr.arg, frame.stack[-2], "side-effect-attribute", instr.arg)
     del frame.stack[-2:]
 
@@ -141,8 +143,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             if not callable(found):
                 raise Break("unsupported-operation", f"attribute {name} of {a_kind(owner)}")
             return MethodValue(None, ConstantValue(None, None), owner, name)
-        case RecordValue() if name in owner.cls._fields:  # type: ignore[attr-defined]
-            return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
+        case RecordValue():
+            return records.attribute(machine, owner, name)
         case MethodValue() if name == "__self__":
             return owner.self
         case MethodValue() if name == "__func__":
@@ -170,6 +172,8 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
     scalar_type = isinstance(obj, type) and issubclass(obj, np.generic) and obj.__flags__ & IMMUTABLE_TYPE
     if isinstance(obj, _FROZEN) or (scalar_type and name != "__dict__"):
         return _frozen_attribute(obj, name)
+    if obj is object and name == "__setattr__":
+        return ConstantValue(constant(object.__setattr__), object.__setattr__)
     if isinstance(obj, type):
         return _class_attribute(machine, obj, source, name)
     if type(obj) is slice and name in ("start", "stop", "step"):  # a constant of the code, from 3.14 on

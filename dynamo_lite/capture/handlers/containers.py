@@ -448,6 +448,8 @@ def length(machine: Machine, value: Value) -> Value:
     match value:
         case NumberedValue():
             return machine.tracer.number(columns.length(machine.tracer, value))
+        case RecordValue():
+            return computed_number(len(value.items))
         case CellRow():
             return machine.tracer.number(cells.columns_of(value))
         case SequenceValue() if (count := rows.length_of_filled(machine.tracer, value)) is not None:
