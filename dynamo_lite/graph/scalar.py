@@ -7,8 +7,8 @@ evaluates them (``csrc/scalar.c``). INVARIANT: integer operations are exact in 6
 Python; a float operation is the IEEE double operation that Python's float performs.
 
 ``simplify`` gives integer expressions one normal form, a polynomial over symbols and opaque terms, so that equal sizes
-compare equal: ``add(sub(s0, 1), 1)`` is ``s0``; a product that would be long is a term. Floats
-are never reassociated, only folded when all is constant.
+compare equal: ``add(sub(s0, 1), 1)`` is ``s0``; a product that would be long is a term. Floats are never
+reassociated, only folded when all is constant.
 NB: 1 == True == 1.0 and 0.0 == -0.0 in Python. Expressions that differ in such numbers are not equal; the numbers
 themselves are: do not key a table that has both by ``==``.
 """
