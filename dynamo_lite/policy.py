@@ -41,10 +41,13 @@ class Thresholds:
     budget_known: float = 1.6  # times as much counts as a loop is known to take that has begun
     budget_numbers: float = 3.0  # and of one of numbers and elements alone, which wins nearly all of it
     budget_later: float = 0.2  # that part
+    budget_tries: int = 4  # attempts since something more was saved, after which only time that has passed counts
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
+    attempt_over: float = 2.0  # times what is there then may go into one attempt, which is given up beyond that
+    attempt_least: float = 0.1  # seconds that it may take in any case
     heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
@@ -119,6 +122,7 @@ AT_ONCE = Thresholds(
     budget_base=1e6,
     compiler=0.0,
     first=0.0,
+    attempt_least=1e6,
     heart=1.0,
     break_pays=0.0,
 )  # everything is compiled at its second call or round
@@ -190,6 +194,8 @@ class Budget:
         self._before = budget.taken()
         self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop is known to run
         self._usual = 0.0  # what one attempt takes, by the latest ones
+        self._saved = 0.0  # the most that was saved at any question
+        self._tries = 0  # attempts since then
         self._slowness = 1.0  # of this machine: what takes a second by the thresholds takes so many here
 
     def imported(self, seconds: float) -> None:
@@ -207,13 +213,20 @@ class Budget:
         self._ahead[loop] = process_time() + seconds
 
     @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Compile something in this block: it counts, and the next attempt is expected to take about as long."""
+    def attempt(self, saved: float = 0.0, goes_on: bool = False) -> Iterator[None]:
+        """Compile something in this block: it counts, and the next attempt is expected to take about as long.
+
+        It is given up once it takes much more than what is there (budget.OutOfTime): of a program that has run for two
+        seconds the capture of one long loop may want one, and win nothing.
+        """
+        limits = self._thresholds
+        there = -self._missing(-self._usual, saved, goes_on)
         before = budget.taken()
         try:
-            with budget.timed():
+            with budget.timed(), budget.seconds(max(self._slowness * limits.attempt_least, limits.attempt_over * there)):
                 yield
         finally:
+            self._tries += 1
             self._usual = max(self._usual / 2, budget.taken() - before)
 
     def allows(self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False) -> bool:
@@ -222,6 +235,8 @@ class Budget:
         saved: seconds that compiled code has saved. goes_on: it is the rest of what is compiled, which alone is of
         little use.
         """
+        if saved > self._saved:
+            self._saved, self._tries = saved, 0
         return self._missing(cost, saved, goes_on) <= 0.0
 
     def wait(self, saved: float = 0.0) -> float:
@@ -238,7 +253,9 @@ class Budget:
         passed = process_time()
         ahead = max(self._ahead.values(), default=0.0)
         trusted = min(limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
-        share = max(limits.budget_share * passed, trusted)
+        share = limits.budget_share * passed
+        if self._tries < limits.budget_tries:  # else what was compiled shows no gain so far
+            share = max(share, trusted)
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
         limit += min(share, self._slowness * limits.budget_stake + limits.budget_later * share)
         return self.spent + cost + self._usual - limit * (limits.rest_factor if goes_on else 1.0)

@@ -61,6 +61,7 @@ class Watch:
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
         self.watched_code: set[tuple[str, int]] = set()  # functions that have polls, or get them
         self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
+        self.given_up: dict[types.CodeType, float] = {}  # seconds that are to be there for what took too long
         self.waited: dict[tuple[str, int], int] = {}  # how often others have waited for one
         self.from_outside: set[tuple[str, int]] = set()  # functions that code which is not watched was seen to call
         self.on_miss: _C.OnMiss = (
@@ -68,6 +69,7 @@ class Watch:
         )  # one object, by whose identity the dispatcher knows whose entries are whose
         self._started = False
         self._began = process_time()
+        self._began_at = perf_counter()
 
     def watched(self, code: types.CodeType) -> types.CodeType:
         """`code` with polls, which act from now on."""
@@ -240,14 +242,21 @@ class Watch:
             if self._is_outside(caller, code):
                 self.from_outside.add(_key(code))
             saved = self._known_savings() if compiler is not None else 0.0
-            allowed = compiler is not None and self.budget.allows(saved=saved, goes_on=compiler.is_resumed(code))
+            cost, goes_on = self.given_up.get(code, 0.0), compiler is not None and compiler.is_resumed(code)
+            allowed = compiler is not None and self.budget.allows(cost, saved, goes_on)
             if compiler is None or not allowed or self._waits(code, self._running()):
                 self.put_off += 1
                 _C.cool(function, self._pause(allowed, saved))
                 return None
             self.asked.add(_key(code))
-            with self.budget.attempt(), own_modules:
-                return compiler.miss(function, slots)
+            before = budget.taken()
+            with self.budget.attempt(saved, goes_on), own_modules:
+                entry = compiler.miss(function, slots)
+            if compiler.is_waiting(code):
+                self.given_up[code] = budget.taken() - before
+            else:
+                self.given_up.pop(code, None)
+            return entry
 
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
         """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py)."""
@@ -365,7 +374,8 @@ class Watch:
         round_, code = poll.round, function.__code__
         if round_ is None or not round_.n_plain:
             return True
-        plain, each = round_.plain * 1e-9, self._each(round_)
+        own = self._own_share()  # of the time that passes
+        plain, each = own * round_.plain * 1e-9, own * self._each(round_)
         ahead, is_long = 0.0, True
         most = (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain
         rounds = items_left(stack[-1]) if stack else None
@@ -388,6 +398,12 @@ class Watch:
             ahead *= self.limits.budget_numbers if self.numeric[round_] else self.limits.budget_known
         self.budget.expects(round_, ahead)
         return is_long
+
+    def _own_share(self) -> float:
+        """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while
+        other processes run, and what the budget expects of them is CPU time."""
+        passed = perf_counter() - self._began_at
+        return min(1.0, (process_time() - self._began) / passed) if passed > 0.0 else 1.0
 
     def _each(self, round_: _C.Round) -> float:
         """Seconds that a plain round takes, by the latest ones where these were shorter: of a sieve's each is."""
