@@ -103,6 +103,7 @@ class Thresholds:
     longest_patience: float = 2.0
     stale: float = 0.05  # of what compiled calls have taken since the latest plain one: another may take it
     credited: int = 32  # calls since the latest plain one, at most, that count as gains where that decides
+    credited_rounds: int = 8  # and rounds of a loop, the first of which may have the most to do
 
 
 THRESHOLDS = Thresholds()

@@ -164,25 +164,26 @@ class Watch:
                 found.append((round_.plain * 1e-9, filename, position[0] or 0, f"a loop of {qualname}"))
         return sorted(found, reverse=True)
 
-    def saved(self, credited: float = math.inf) -> float:
+    def saved(self, credited: float = math.inf, credited_rounds: float = math.inf) -> float:
         """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed.
 
-        credited: calls after the latest plain one that may count as gains; what later ones would have taken is a guess.
+        credited, credited_rounds: calls, and rounds of a loop, after the latest plain one that may count as gains; what later
+        ones would have taken is a guess.
 
         What a call saves is in the savings of the function that makes it, as far as that was timed: of functions and
         loops of which one calls the other the one counts that saved most. What was lost counts everywhere.
         """
+
+        def sum_of(savings: Sequence[tuple[float, float, int]], most: float) -> float:
+            return sum(known + gain * (min(count, most) if gain > 0.0 else count) for known, gain, count in savings)
+
         rows: list[tuple[float, str, tuple[str, ...]]] = []
         for entry, file, line, name in self.entries:
-            seconds = sum(
-                known + gain * (min(calls, credited) if gain > 0.0 else calls) for known, gain, calls in entry.savings
-            )
-            if seconds:
+            if seconds := sum_of(entry.savings, credited):
                 rows.append((seconds, name.rpartition(".")[2], self.names[file, line]))
         for (_, qualname, *_), round_ in self.rounds.items():
-            if round_.saved:
-                around = self._names_of(qualname)
-                rows.append((1e-9 * round_.saved, qualname.rpartition(".")[2], around))
+            if seconds := sum_of([round_.savings], credited_rounds):
+                rows.append((seconds, qualname.rpartition(".")[2], self._names_of(qualname)))
         total = 0.0
         counted: list[tuple[str, tuple[str, ...]]] = []
         for seconds, name, names in sorted(rows, reverse=True):
@@ -194,7 +195,7 @@ class Watch:
 
     def _known_savings(self) -> float:
         """What counts for the budget."""
-        return self.saved(self.limits.credited)
+        return self.saved(self.limits.credited, self.limits.credited_rounds)
 
     def _names_of(self, qualname: str) -> tuple[str, ...]:
         """What the code of a function names."""
