@@ -41,7 +41,7 @@ class Thresholds:
     budget_known: float = 1.6  # times as much counts as a loop is known to take that has begun
     budget_numbers: float = 3.0  # and of one of numbers and elements alone, which wins nearly all of it
     budget_later: float = 0.2  # that part
-    budget_tries: int = 4  # attempts since something more was saved, after which only time that has passed counts
+    budget_tries: int = 3  # attempts since something more was saved, after which only time that has passed counts
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
@@ -222,9 +222,10 @@ class Budget:
         """
         limits = self._thresholds
         there = -self._missing(-self._usual, saved, goes_on)
+        most = max(self._slowness * limits.attempt_least, limits.attempt_over * there)
         before = budget.taken()
         try:
-            with budget.timed(), budget.seconds(max(self._slowness * limits.attempt_least, limits.attempt_over * there)):
+            with budget.timed(), budget.seconds(most):
                 yield
         finally:
             self._tries += 1

@@ -167,8 +167,8 @@ class Watch:
     def saved(self, credited: float = math.inf, credited_rounds: float = math.inf) -> float:
         """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed.
 
-        credited, credited_rounds: calls, and rounds of a loop, after the latest plain one that may count as gains; what later
-        ones would have taken is a guess.
+        credited, credited_rounds: calls, and rounds of a loop, after the latest plain one that may count as gains; what
+        later ones would have taken is a guess.
 
         What a call saves is in the savings of the function that makes it, as far as that was timed: of functions and
         loops of which one calls the other the one counts that saved most. What was lost counts everywhere.
