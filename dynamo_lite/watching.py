@@ -244,14 +244,14 @@ class Watch:
                 self.from_outside.add(_key(code))
             saved = self._known_savings() if compiler is not None else 0.0
             cost, goes_on = self.given_up.get(code, 0.0), compiler is not None and compiler.is_resumed(code)
-            allowed = compiler is not None and self.budget.allows(cost, saved, goes_on)
+            allowed = compiler is not None and self.budget.allows(cost, saved, goes_on, _key(code))
             if compiler is None or not allowed or self._waits(code, self._running()):
                 self.put_off += 1
                 _C.cool(function, self._pause(allowed, saved))
                 return None
             self.asked.add(_key(code))
             before = budget.taken()
-            with self.budget.attempt(saved, goes_on), own_modules:
+            with self.budget.attempt(saved, goes_on, _key(code)), own_modules:
                 entry = compiler.miss(function, slots)
             if compiler.is_waiting(code):
                 self.given_up[code] = budget.taken() - before
@@ -445,7 +445,7 @@ class Watch:
                 return self.limits.no_prospects
         compiler = self._compiler()
         saved = self._known_savings() if compiler is not None and not is_known else 0.0
-        allowed = compiler is not None and (is_known or self.budget.allows(saved=saved))
+        allowed = compiler is not None and (is_known or self.budget.allows(saved=saved, of=_key(function.__code__)))
         taken = self._running() if poll.round is None else min(self._running(), poll.round.plain * 1e-9)
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1

@@ -64,7 +64,8 @@ def test_a_block_may_take_no_longer_than_the_one_around_it() -> None:
 
 def test_attempts_that_save_nothing_end_the_trust_in_time_to_come() -> None:
     limits = policy.Thresholds(
-        **{"budget_base": 0.0, "budget_share": 0.1, "budget_stake": 1e9, "budget_trust": 1e9, "budget_tries": 3}
+        **{"budget_base": 0.0, "budget_share": 0.1, "budget_stake": 1e9, "budget_trust": 1e9},
+        **{"budget_tries": 3, "budget_all_tries": 5},
     )
     spent = policy.Budget(limits)
     spent.expects("loop", 1e6)
@@ -73,6 +74,11 @@ def test_attempts_that_save_nothing_end_the_trust_in_time_to_come() -> None:
         with spent.attempt():
             pass
     assert not spent.allows(cost=1e4)  # a tenth of the time that has passed is left
+    for _ in range(2):
+        assert spent.allows(cost=1e4, of="another function")
+        with spent.attempt(of="another function"):
+            pass
+    assert not spent.allows(cost=1e4, of="another function") and not spent.allows(cost=1e4, of="a third one")
     assert spent.allows(cost=1e4, saved=0.1)
     for _ in range(3):
         with spent.attempt():
