@@ -69,6 +69,21 @@ is_stale(DlRound *round, uint64_t compiled, double plain, double now)
     return 1;
 }
 
+/* Count what compiled rounds have taken less than plain ones, the shorter ones of those before and after them: later
+   rounds may have less to do. */
+static void
+count_saved(DlRound *round, uint64_t rounds, uint64_t took)
+{
+    double plain = (double)round->plain / (double)round->n_plain;
+    if (plain != round->before) {
+        round->saved += fmin(round->before, plain) * (double)round->n_since - (double)round->took_since;
+        round->before = plain;
+        round->n_since = round->took_since = 0;
+    }
+    round->n_since += rounds;
+    round->took_since += took;
+}
+
 int
 dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator)
 {
@@ -92,7 +107,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
         visits->time += took;
         visits->visits++;
         if (round->n_plain >= dl_thresholds.tried_plain && round->counts == visits) {
-            round->saved += (double)round->plain / (double)round->n_plain * (double)rounds - (double)took;
+            count_saved(round, rounds, took);
         }
     }
     visits->run = run;
@@ -124,10 +139,23 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     return 0;
 }
 
+/* (s that compiled rounds took less up to the latest plain ones, s that one took less then, rounds since). */
+static PyObject *
+round_savings(DlRound *self, void *Py_UNUSED(unused))
+{
+    double gain = self->n_since > 0 ? self->before - (double)self->took_since / (double)self->n_since : 0.0;
+    return Py_BuildValue("(ddK)", self->saved * 1e-9, gain * 1e-9, (unsigned long long)self->n_since);
+}
+
+static PyGetSetDef round_getset[] = {
+    {"savings", (getter)round_savings, NULL,
+     "(s that compiled rounds took less up to the latest plain ones, s that one took less then, rounds since)", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef round_members[] = {
     {"plain", T_ULONGLONG, offsetof(DlRound, plain), READONLY, "nanoseconds of plain rounds"},
     {"n_plain", T_ULONGLONG, offsetof(DlRound, n_plain), READONLY, "how many those were"},
-    {"saved", T_DOUBLE, offsetof(DlRound, saved), READONLY, "nanoseconds that compiled rounds took less"},
     {"entered", T_ULONGLONG, offsetof(DlRound, entered), READONLY, "how often compiled code took over"},
     {"hot", T_BOOL, offsetof(DlRound, hot), READONLY, "it takes over at the next back edge"},
     {"loses", T_BOOL, offsetof(DlRound, loses), READONLY, "compiled rounds took longer"},
@@ -149,6 +177,7 @@ PyTypeObject dl_round_type = {
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = round_new,
     .tp_members = round_members,
+    .tp_getset = round_getset,
 };
 
 int

@@ -37,7 +37,9 @@ typedef struct {
     uint64_t cool_until;     /* nobody is asked about it before */
     DlVisits *counts;        /* the place whose rounds count for `saved`, of all in the loop, compared only; and in */
     uint64_t counted;        /* which epoch */
-    double saved; /* ns that compiled rounds took less, as far as both were timed */
+    double saved;            /* ns that compiled rounds took less, up to the latest plain ones */
+    double before;           /* ns that a plain round took then */
+    uint64_t n_since, took_since; /* compiled rounds since, and the ns that they took */
 } DlRound;
 
 /* Have the length hints of objects of that class, Rest, say how many rounds a loop has left. */

@@ -528,7 +528,7 @@ class Round:
     plain: int
     n_plain: int
     entered: int
-    saved: float
+    savings: tuple[float, float, int]
     hot: bool
     loses: bool
 

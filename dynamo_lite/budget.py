@@ -91,8 +91,8 @@ def repeat(began: float) -> None:
 
 @contextmanager
 def seconds(limit: float) -> Iterator[None]:
-    """Let a block take `limit` seconds of this thread's CPU time."""
-    token = _current.set(Budget(ends=thread_time() + limit))
+    """Let a block take `limit` seconds of this thread's CPU time, and no more than the block around it may take."""
+    token = _current.set(Budget(ends=min(thread_time() + limit, _current.get(_ENDLESS).ends)))
     try:
         yield
     finally:
@@ -100,9 +100,9 @@ def seconds(limit: float) -> Iterator[None]:
 
 
 class _Timed(local):
-    """Whether this thread is within a block of `timed`."""
+    """began: when this thread's block of `timed` began, by the clock of its CPU time; None outside of one."""
 
-    within = False
+    began: float | None = None
 
 
 _timed = _Timed()
@@ -115,25 +115,24 @@ def timed() -> Iterator[None]:
 
     Nothing is collected meanwhile: compiling makes many objects that live on for a while, and hardly a cycle.
     """
-    if _timed.within:
+    if _timed.began is not None:
         yield
         return
-    _timed.within = True
     collects = gc.isenabled()
     gc.disable()
-    began = thread_time()
+    _timed.began = began = thread_time()
     try:
         yield
     finally:
         if collects:
             gc.enable()
-        _timed.within = False
+        _timed.began = None
         _taken[0] += thread_time() - began
 
 
 def taken() -> float:
-    """Seconds of CPU time that this process has spent in blocks of `timed`."""
-    return _taken[0]
+    """Seconds of CPU time that this process has spent in blocks of `timed`, and this thread so far in one under way."""
+    return _taken[0] + (0.0 if _timed.began is None else thread_time() - _timed.began)
 
 
 @contextmanager

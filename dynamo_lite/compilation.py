@@ -356,6 +356,10 @@ class Compilation:
         """Whether this is the code of a resume function."""
         return code in self.resumes.numbers
 
+    def is_waiting(self, code: types.CodeType) -> bool:
+        """Whether there was no time to compile this, so that it is to be asked for again."""
+        return code in self._means.waiting()
+
     def _note_resume(self, code: types.CodeType, target: Target, function: types.FunctionType) -> None:
         """A resume function is new, which goes on with `function` at `target`."""
         if target.first and code not in self.resumes.numbers:  # an iteration that runs plainly, before `function` does

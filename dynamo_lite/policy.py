@@ -41,10 +41,14 @@ class Thresholds:
     budget_known: float = 1.6  # times as much counts as a loop is known to take that has begun
     budget_numbers: float = 3.0  # and of one of numbers and elements alone, which wins nearly all of it
     budget_later: float = 0.2  # that part
+    budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts
+    budget_all_tries: int = 6  # and at all of them
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
+    attempt_over: float = 2.0  # times what is there then may go into one attempt, which is given up beyond that
+    attempt_least: float = 0.1  # seconds that it may take in any case
     heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
@@ -100,6 +104,7 @@ class Thresholds:
     longest_patience: float = 2.0
     stale: float = 0.05  # of what compiled calls have taken since the latest plain one: another may take it
     credited: int = 32  # calls since the latest plain one, at most, that count as gains where that decides
+    credited_rounds: int = 8  # and rounds of a loop, the first of which may have the most to do
 
 
 THRESHOLDS = Thresholds()
@@ -119,6 +124,7 @@ AT_ONCE = Thresholds(
     budget_base=1e6,
     compiler=0.0,
     first=0.0,
+    attempt_least=1e6,
     heart=1.0,
     break_pays=0.0,
 )  # everything is compiled at its second call or round
@@ -190,6 +196,8 @@ class Budget:
         self._before = budget.taken()
         self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop is known to run
         self._usual = 0.0  # what one attempt takes, by the latest ones
+        self._saved = 0.0  # the most that was saved at any question
+        self._tries: dict[Hashable, int] = {}  # attempts since then, by the function they were of
         self._slowness = 1.0  # of this machine: what takes a second by the thresholds takes so many here
 
     def imported(self, seconds: float) -> None:
@@ -207,22 +215,33 @@ class Budget:
         self._ahead[loop] = process_time() + seconds
 
     @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Compile something in this block: it counts, and the next attempt is expected to take about as long."""
+    def attempt(self, saved: float = 0.0, goes_on: bool = False, of: Hashable = None) -> Iterator[None]:
+        """Compile something in this block: it counts, and the next attempt is expected to take about as long.
+
+        It is given up once it takes much more than what is there (budget.OutOfTime): of a program that has run for two
+        seconds the capture of one long loop may want one, and win nothing.
+        """
+        limits = self._thresholds
+        there = -self._missing(-self._usual, saved, goes_on, of)
+        most = max(self._slowness * limits.attempt_least, limits.attempt_over * there)
         before = budget.taken()
         try:
-            with budget.timed():
+            with budget.timed(), budget.seconds(most):
                 yield
         finally:
+            self._tries[of] = self._tries.get(of, 0) + 1
             self._usual = max(self._usual / 2, budget.taken() - before)
 
-    def allows(self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False) -> bool:
+    def allows(self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False, of: Hashable = None) -> bool:
         """Whether something may be compiled now that takes `cost` seconds besides what an attempt takes.
 
         saved: seconds that compiled code has saved. goes_on: it is the rest of what is compiled, which alone is of
-        little use.
+        little use. of: which function it is of.
         """
-        return self._missing(cost, saved, goes_on) <= 0.0
+        if saved > self._saved:
+            self._saved = saved
+            self._tries.clear()
+        return self._missing(cost, saved, goes_on, of) <= 0.0
 
     def wait(self, saved: float = 0.0) -> float:
         """Seconds after which one who was refused may ask again: half of those in which what is missing is there, if
@@ -232,13 +251,16 @@ class Budget:
         pace = limits.budget_share * (limits.budget_later if self.spent > self._slowness * limits.budget_stake else 1.0)
         return min(most, self._missing(0.0, saved, False) / (2.0 * pace)) if pace > 0.0 else most
 
-    def _missing(self, cost: float, saved: float, goes_on: bool) -> float:
+    def _missing(self, cost: float, saved: float, goes_on: bool, of: Hashable = None) -> float:
         """Seconds by which what is asked for goes beyond what may be spent."""
         limits = self._thresholds
         passed = process_time()
         ahead = max(self._ahead.values(), default=0.0)
         trusted = min(limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
-        share = max(limits.budget_share * passed, trusted)
+        share = limits.budget_share * passed
+        of_all = sum(self._tries.values())
+        if self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries:
+            share = max(share, trusted)  # else what was compiled shows no gain so far
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
         limit += min(share, self._slowness * limits.budget_stake + limits.budget_later * share)
         return self.spent + cost + self._usual - limit * (limits.rest_factor if goes_on else 1.0)

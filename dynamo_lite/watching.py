@@ -61,6 +61,7 @@ class Watch:
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
         self.watched_code: set[tuple[str, int]] = set()  # functions that have polls, or get them
         self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
+        self.given_up: dict[types.CodeType, float] = {}  # seconds that are to be there for what took too long
         self.waited: dict[tuple[str, int], int] = {}  # how often others have waited for one
         self.from_outside: set[tuple[str, int]] = set()  # functions that code which is not watched was seen to call
         self.on_miss: _C.OnMiss = (
@@ -68,6 +69,7 @@ class Watch:
         )  # one object, by whose identity the dispatcher knows whose entries are whose
         self._started = False
         self._began = process_time()
+        self._began_at = perf_counter()
 
     def watched(self, code: types.CodeType) -> types.CodeType:
         """`code` with polls, which act from now on."""
@@ -162,25 +164,26 @@ class Watch:
                 found.append((round_.plain * 1e-9, filename, position[0] or 0, f"a loop of {qualname}"))
         return sorted(found, reverse=True)
 
-    def saved(self, credited: float = math.inf) -> float:
+    def saved(self, credited: float = math.inf, credited_rounds: float = math.inf) -> float:
         """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed.
 
-        credited: calls after the latest plain one that may count as gains; what later ones would have taken is a guess.
+        credited, credited_rounds: calls, and rounds of a loop, after the latest plain one that may count as gains; what
+        later ones would have taken is a guess.
 
         What a call saves is in the savings of the function that makes it, as far as that was timed: of functions and
         loops of which one calls the other the one counts that saved most. What was lost counts everywhere.
         """
+
+        def sum_of(savings: Sequence[tuple[float, float, int]], most: float) -> float:
+            return sum(known + gain * (min(count, most) if gain > 0.0 else count) for known, gain, count in savings)
+
         rows: list[tuple[float, str, tuple[str, ...]]] = []
         for entry, file, line, name in self.entries:
-            seconds = sum(
-                known + gain * (min(calls, credited) if gain > 0.0 else calls) for known, gain, calls in entry.savings
-            )
-            if seconds:
+            if seconds := sum_of(entry.savings, credited):
                 rows.append((seconds, name.rpartition(".")[2], self.names[file, line]))
         for (_, qualname, *_), round_ in self.rounds.items():
-            if round_.saved:
-                around = self._names_of(qualname)
-                rows.append((1e-9 * round_.saved, qualname.rpartition(".")[2], around))
+            if seconds := sum_of([round_.savings], credited_rounds):
+                rows.append((seconds, qualname.rpartition(".")[2], self._names_of(qualname)))
         total = 0.0
         counted: list[tuple[str, tuple[str, ...]]] = []
         for seconds, name, names in sorted(rows, reverse=True):
@@ -192,7 +195,7 @@ class Watch:
 
     def _known_savings(self) -> float:
         """What counts for the budget."""
-        return self.saved(self.limits.credited)
+        return self.saved(self.limits.credited, self.limits.credited_rounds)
 
     def _names_of(self, qualname: str) -> tuple[str, ...]:
         """What the code of a function names."""
@@ -240,14 +243,21 @@ class Watch:
             if self._is_outside(caller, code):
                 self.from_outside.add(_key(code))
             saved = self._known_savings() if compiler is not None else 0.0
-            allowed = compiler is not None and self.budget.allows(saved=saved, goes_on=compiler.is_resumed(code))
+            cost, goes_on = self.given_up.get(code, 0.0), compiler is not None and compiler.is_resumed(code)
+            allowed = compiler is not None and self.budget.allows(cost, saved, goes_on, _key(code))
             if compiler is None or not allowed or self._waits(code, self._running()):
                 self.put_off += 1
                 _C.cool(function, self._pause(allowed, saved))
                 return None
             self.asked.add(_key(code))
-            with self.budget.attempt(), own_modules:
-                return compiler.miss(function, slots)
+            before = budget.taken()
+            with self.budget.attempt(saved, goes_on, _key(code)), own_modules:
+                entry = compiler.miss(function, slots)
+            if compiler.is_waiting(code):
+                self.given_up[code] = budget.taken() - before
+            else:
+                self.given_up.pop(code, None)
+            return entry
 
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
         """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py)."""
@@ -365,7 +375,8 @@ class Watch:
         round_, code = poll.round, function.__code__
         if round_ is None or not round_.n_plain:
             return True
-        plain, each = round_.plain * 1e-9, self._each(round_)
+        own = self._own_share()  # of the time that passes
+        plain, each = own * round_.plain * 1e-9, own * self._each(round_)
         ahead, is_long = 0.0, True
         most = (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain
         rounds = items_left(stack[-1]) if stack else None
@@ -388,6 +399,12 @@ class Watch:
             ahead *= self.limits.budget_numbers if self.numeric[round_] else self.limits.budget_known
         self.budget.expects(round_, ahead)
         return is_long
+
+    def _own_share(self) -> float:
+        """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while
+        other processes run, and what the budget expects of them is CPU time."""
+        passed = perf_counter() - self._began_at
+        return min(1.0, (process_time() - self._began) / passed) if passed > 0.0 else 1.0
 
     def _each(self, round_: _C.Round) -> float:
         """Seconds that a plain round takes, by the latest ones where these were shorter: of a sieve's each is."""
@@ -428,7 +445,7 @@ class Watch:
                 return self.limits.no_prospects
         compiler = self._compiler()
         saved = self._known_savings() if compiler is not None and not is_known else 0.0
-        allowed = compiler is not None and (is_known or self.budget.allows(saved=saved))
+        allowed = compiler is not None and (is_known or self.budget.allows(saved=saved, of=_key(function.__code__)))
         taken = self._running() if poll.round is None else min(self._running(), poll.round.plain * 1e-9)
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1

@@ -1,0 +1,153 @@
+"""What compiling may cost under `run`: an attempt counts while it is under way, is given up beyond what is there, and
+goes on only as long as something is saved."""
+
+from __future__ import annotations
+
+import time
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynamo_lite import budget, policy
+from dynamo_lite.dataclass import replace
+from dynamo_lite.pycode import decode, loops
+from dynamo_lite.watching import Watch
+from tests import watched
+
+
+def spin(seconds: float) -> None:
+    began = time.thread_time()
+    while time.thread_time() < began + seconds:
+        pass
+
+
+def test_time_of_a_block_under_way_counts() -> None:
+    before = budget.taken()
+    with budget.timed():
+        spin(0.02)
+        assert budget.taken() - before >= 0.02
+    assert budget.taken() - before >= 0.02
+
+
+def test_an_attempt_within_a_question_is_what_the_next_one_is_expected_to_take() -> None:
+    spent = policy.Budget(policy.Thresholds(budget_base=0.5, budget_share=0.0))
+    with budget.timed():
+        with spent.attempt():
+            spin(0.3)
+        assert not spent.allows()
+    assert not spent.allows() and spent.allows(saved=10.0)
+
+
+def test_an_attempt_is_given_up_beyond_what_is_there() -> None:
+    limits = policy.Thresholds(budget_base=0.05, budget_share=0.0, attempt_over=2.0, attempt_least=0.0)
+    spent, began = policy.Budget(limits), time.thread_time()
+    with pytest.raises(budget.OutOfTime), spent.attempt(), budget.seconds(60.0):
+        while True:
+            budget.spend(1000)
+    assert 0.09 < time.thread_time() - began < 5.0
+    assert not spent.allows()
+    least = policy.Budget(replace(limits, attempt_least=60.0))
+    with least.attempt():
+        until = time.thread_time() + 0.15
+        while time.thread_time() < until:
+            budget.spend(1000)
+
+
+def test_a_block_may_take_no_longer_than_the_one_around_it() -> None:
+    with budget.seconds(0.01), pytest.raises(budget.OutOfTime), budget.seconds(60.0):
+        until = time.thread_time() + 5.0
+        while time.thread_time() < until:
+            budget.spend(1000)
+
+
+def test_attempts_that_save_nothing_end_the_trust_in_time_to_come() -> None:
+    limits = policy.Thresholds(
+        **{"budget_base": 0.0, "budget_share": 0.1, "budget_stake": 1e9, "budget_trust": 1e9},
+        **{"budget_tries": 3, "budget_all_tries": 5},
+    )
+    spent = policy.Budget(limits)
+    spent.expects("loop", 1e6)
+    for _ in range(3):
+        assert spent.allows(cost=1e4)
+        with spent.attempt():
+            pass
+    assert not spent.allows(cost=1e4)  # a tenth of the time that has passed is left
+    for _ in range(2):
+        assert spent.allows(cost=1e4, of="another function")
+        with spent.attempt(of="another function"):
+            pass
+    assert not spent.allows(cost=1e4, of="another function") and not spent.allows(cost=1e4, of="a third one")
+    assert spent.allows(cost=1e4, saved=0.1)
+    for _ in range(3):
+        with spent.attempt():
+            pass
+    assert not spent.allows(cost=1e4, saved=0.1)  # no more than before
+    assert spent.allows(cost=1e4, saved=0.2)
+
+
+def several(x: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(n):
+        y = np.sin(x) * i + np.cos(x)
+        total += float((y * y).sum())
+    return total
+
+
+def test_what_is_given_up_runs_plainly_until_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "_LOOK", 1)
+    scarce = replace(policy.AT_ONCE, attempt_least=0.0, attempt_over=0.0)
+    made = watched.Watched(several, scarce, "numba")
+    x = np.linspace(0.0, 1.0, 50)
+    for _ in range(3):
+        assert made.function(x, 30) == several(x, 30)
+    assert made.watch.given_up and all(seconds > 0.0 for seconds in made.watch.given_up.values())
+    assert made.stats()["native_calls"] == 0
+    made.watch.budget = policy.Budget(policy.AT_ONCE)
+    for _ in range(3):
+        assert made.function(x, 30) == several(x, 30)
+    assert made.stats()["native_calls"] > 0
+
+
+def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
+    """Rounds are timed by a clock that goes on while other processes run."""
+
+    def counts(x: Any) -> None:
+        for i in range(10_000):
+            x[0] += i
+
+    class Rounds:
+        plain, n_plain, entered = 1_000_000_000, 1000, 0
+
+    watch = Watch(policy.THRESHOLDS)
+    (loop,) = loops(decode(counts.__code__))
+    poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
+
+    def expected(share: float) -> float:
+        watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0 / share
+        watch._look_ahead(poll, counts, [iter(range(9000))], {})
+        return max(watch.budget._ahead.values()) - time.process_time()
+
+    alone = expected(1.0)
+    assert alone > 9.0
+    assert expected(0.25) == pytest.approx(alone / 4, rel=0.1)
+    assert expected(2.0) == pytest.approx(alone, rel=0.1)  # of several threads
+
+
+def gets_lighter(x: Any, n: int, out: list[Any]) -> Any:
+    for i in range(n):
+        time.sleep(0.004 if i < 30 else 0.0)
+        x = x * 0.5 + i
+        out[0] = str(x[0])
+    return x
+
+
+def test_rounds_that_have_less_to_do_have_not_saved_what_the_first_ones_took() -> None:
+    limits = replace(watched.LOOPS_AT_ONCE, hot_loop=0.01, hot_function=1e6)
+    made = watched.Watched(gets_lighter, limits, "numba")
+    out = [""]
+    assert (made.function(np.ones(20), 3000, out) == gets_lighter(np.ones(20), 3000, [""])).all()
+    (known,) = made.watch.rounds.values()
+    assert known.entered > 0
+    assert made.watch._known_savings() < 0.1  # 30 rounds took 0.12 s, the others next to nothing
