@@ -52,7 +52,7 @@ def each_item(tracer: Tracer, value: Value, path: Path, make: Callable[[Path, Va
 
 def note_kept(attempt: Attempt, path: Path, before: Value, after: Value) -> None:
     """Note whether an iteration leaves the very tuple that it found, so that behind the loop it is that from before."""
-    if is_object(before) or (after is not before and after is not attempt.region.kept[path]):
+    if is_object(before) or (after is not before and after is not attempt.region.kept.get(path)):
         attempt.region.kept.pop(path, None)
 
 

@@ -141,6 +141,26 @@ def test_what_is_reported(name: str, special: float, state: str) -> None:
     require_equal(f, lambda: (x.copy(),), compile=dynamo_lite.compile, compile_options=OPTIONS, conditions=under)
 
 
+@pytest.mark.parametrize("state", ["ignore", "warn"])
+@pytest.mark.parametrize("special", [0j, -0j, 1 + 1e-9j, -699.9 + 1e-6j, -746 + 1j, 709.9 + 1j, 1 + 1e300j, 1e300j])
+def test_what_complex_numbers_report(special: complex, state: str) -> None:
+    """One number among others, which set no flag; also where a product of parts underflows."""
+    z = np.linspace(0.5, 1.5, 300) * (1.0 + 1.0j)
+    z[217] = special
+
+    def f(z: Any) -> Any:
+        return np.exp(z).conj()
+
+    for one in (z, np.where(np.arange(300) == 217, complex(np.nan, 1.0), z), np.where(z == 1.0 + 1.0j, np.inf, z)):
+        require_equal(
+            f,
+            lambda one=one: (one.copy(),),
+            compile=dynamo_lite.compile,
+            compile_options=OPTIONS,
+            conditions=Conditions({"all": state}),
+        )
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_strides_and_lengths(name: str) -> None:
     function, draw = FUNCTIONS[name], np.random.default_rng(3)

@@ -51,27 +51,32 @@ class Other(Pair):
     """The same in another class."""
 
 
+def another(self: Any) -> Any:
+    """One turned, of the same class."""
+    return type(self)(self.b, -self.a)
+
+
+def limited(self: Any, limit: float) -> Any:
+    """Itself, or another one of the same class."""
+    if self.a > limit:
+        return type(self)(limit, self.b)
+    return self
+
+
 class Named(NamedTuple):
     """Two values as a named tuple."""
 
     a: Any
     b: Any
 
+    turned = another
+    limited = limited
+
     def __add__(self, other: Any) -> Any:
         return Named(self.a + other.a, self.b - other.b)
 
     def __rmul__(self, factor: Any) -> Any:
         return self._replace(a=factor * self.a, b=factor * self.b)
-
-    def turned(self) -> Any:
-        """Another one."""
-        return Named(self.b, -self.a)
-
-    def limited(self, limit: float) -> Any:
-        """Itself, or another one."""
-        if self.a > limit:
-            return Named(limit, self.b)
-        return self
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,21 +86,14 @@ class Frozen:
     a: Any
     b: Any
 
+    turned = another
+    limited = limited
+
     def __add__(self, other: Any) -> Any:
         return Frozen(self.a + other.a, self.b - other.b)
 
     def __rmul__(self, factor: Any) -> Any:
         return dataclasses.replace(self, a=factor * self.a, b=factor * self.b)
-
-    def turned(self) -> Any:
-        """Another one."""
-        return Frozen(self.b, -self.a)
-
-    def limited(self, limit: float) -> Any:
-        """Itself, or another one."""
-        if self.a > limit:
-            return Frozen(limit, self.b)
-        return self
 
 
 NAMES = ("p", "q", "r")
