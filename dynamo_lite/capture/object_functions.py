@@ -21,6 +21,7 @@ def _new_tuple(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     cls, items = positional(args, kwargs, 2)
     if not isinstance(cls, ConstantValue) or not is_record(cls.value):
         raise Break("python-call", "tuple.__new__")
+    machine.tracer.state_class("class_version", cls.source or constant(cls.value), cls.value)
     return RecordValue(None, cls.value, drain(machine, items))
 
 

@@ -177,6 +177,23 @@ def test_a_class_that_changes() -> None:
     assert fast(x, Mutable(2.0)).tolist() == f(x, Mutable(2.0)).tolist()
 
 
+def test_a_class_that_changes_of_a_tuple_made_by_tuple_itself() -> None:
+    class Mutable(NamedTuple):
+        k: float
+
+        def of(self, x: Any) -> Any:
+            return x * self.k
+
+    def f(x: Any) -> Any:
+        p = tuple.__new__(Mutable, (2.0,))
+        return p.of(x) + p.k
+
+    fast, x = dynamo_lite.compile(f), np.arange(3.0)
+    assert fast(x).tolist() == f(x).tolist()
+    Mutable.of = lambda self, x: x - self.k  # type: ignore[method-assign]
+    assert fast(x).tolist() == f(x).tolist()
+
+
 def test_items_of_another_number() -> None:
     def f(x: Any, p: Any) -> Any:
         return x * p[0]
