@@ -5,8 +5,15 @@
  * The order is that of x[mask] in NumPy, C order, whatever the strides are. A gather is without branches, and eight
  * elements of which none or all are selected go at once. Elements that are not selected are not changed, nor computed
  * with: bytes are moved, no floating-point flag is set. INVARIANT: as many elements are moved as were counted.
+ *
+ * Where at most a quarter is selected, what counts notes their places, and all that goes by the same mask behind it goes by
+ * these: the mask is gone through once.
  */
 #include "build.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 typedef struct {
     uint64_t words[2];
@@ -117,6 +124,104 @@ MOVES(4, uint32_t)
 MOVES(8, uint64_t)
 MOVES(16, Pair)
 
+/* ---- by places ---- */
+
+/* Bit i of the result: whether mask[i] is true, of 64. */
+static inline uint64_t
+bits_of(const char *mask)
+{
+    uint64_t bits = 0;
+#if defined(__SSE2__)
+    const __m128i zero = _mm_setzero_si128();
+    for (int j = 0; j < 4; j++) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(mask + 16 * j));
+        bits |= (uint64_t)(uint16_t)~_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, zero)) << (16 * j);
+    }
+#else
+    for (int j = 0; j < 64; j++) {
+        bits |= (uint64_t)(mask[j] != 0) << j;
+    }
+#endif
+    return bits;
+}
+
+enum { FEW = 4, BLOCK = 64 };
+
+/* Write where the true elements of a packed mask of n are, room of them and BLOCK behind; how many, or -1 where there are
+ * more. Most blocks of a mask that selects little have at most FEW: those are written whether they are there or not. */
+static npy_intp
+note_places(const char *mask, npy_intp n, int32_t *places, npy_intp room)
+{
+    npy_intp k = 0, i = 0;
+    for (; i + BLOCK <= n && k <= room; i += BLOCK) {
+        uint64_t bits = bits_of(mask + i);
+        if (bits == 0) {
+            continue;
+        }
+        int32_t *to = places + k;
+        npy_intp found = __builtin_popcountll(bits);
+        for (int j = 0; j < FEW; j++) {
+            to[j] = (int32_t)i + (bits != 0 ? __builtin_ctzll(bits) : 0);
+            bits &= bits - 1;
+        }
+        for (npy_intp j = FEW; j < found; j++) {
+            to[j] = (int32_t)i + __builtin_ctzll(bits);
+            bits &= bits - 1;
+        }
+        k += found;
+    }
+    for (; i < n && k <= room; i++) {
+        places[k] = (int32_t)i;
+        k += mask[i] != 0;
+    }
+    return k <= room ? k : -1;
+}
+
+#define PLACED(name, type)                                                                                             \
+    static void get_placed_##name(char *packed, npy_intp Py_UNUSED(packed_stride), char *items, npy_intp stride,       \
+                                  const int32_t *places, npy_intp count, npy_intp Py_UNUSED(size))                     \
+    {                                                                                                                  \
+        for (npy_intp i = 0; i < count; i++) {                                                                         \
+            ((type *)packed)[i] = *(const type *)(items + places[i] * stride);                                         \
+        }                                                                                                              \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void put_placed_##name(char *packed, npy_intp packed_stride, char *items, npy_intp stride,                  \
+                                  const int32_t *places, npy_intp count, npy_intp Py_UNUSED(size))                     \
+    {                                                                                                                  \
+        for (npy_intp i = 0; i < count; i++) {                                                                         \
+            *(type *)(items + places[i] * stride) = *(const type *)(packed + i * packed_stride);                       \
+        }                                                                                                              \
+    }
+
+PLACED(1, uint8_t)
+PLACED(2, uint16_t)
+PLACED(4, uint32_t)
+PLACED(8, uint64_t)
+PLACED(16, Pair)
+
+static void
+get_placed_rows(char *packed, npy_intp packed_stride, char *items, npy_intp stride, const int32_t *places, npy_intp count,
+                npy_intp size)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        memcpy(packed + i * packed_stride, items + places[i] * stride, (size_t)size);
+    }
+}
+
+static void
+put_placed_rows(char *packed, npy_intp packed_stride, char *items, npy_intp stride, const int32_t *places, npy_intp count,
+                npy_intp size)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        memcpy(items + places[i] * stride, packed + i * packed_stride, (size_t)size);
+    }
+}
+
+/* Move `count` elements, or rows, of so many bytes, to or from where they are packed. */
+typedef void (*MovePlaced)(char *packed, npy_intp packed_stride, char *items, npy_intp stride, const int32_t *places,
+                           npy_intp count, npy_intp size);
+
 /* Elements of any size, or rows of the array: those that follow one another at once where they lie so. */
 static npy_intp
 move_rows(char *packed, npy_intp packed_stride, npy_intp k, npy_intp count, char *items, npy_intp stride,
@@ -179,15 +284,30 @@ count_row(char *Py_UNUSED(packed), npy_intp Py_UNUSED(packed_stride), npy_intp k
     return k;
 }
 
-static MoveRow
+/* What moves items of a size, or rows, through a mask, and by places. */
+typedef struct {
+    MoveRow row;
+    MovePlaced placed;
+} Move;
+
+/* NULL where there is nothing for items of that size. */
+static const Move *
 find_move(DlMaskedKind kind, npy_intp itemsize, int of_rows)
 {
-    if (of_rows) {
-        return kind == DL_MASKED_GET ? get_rows : put_rows;
+    static const Move gets[] = {{get_1, get_placed_1}, {get_2, get_placed_2}, {get_4, get_placed_4},
+                                {get_8, get_placed_8}, {get_16, get_placed_16}, {get_rows, get_placed_rows}};
+    static const Move puts[] = {{put_1, put_placed_1}, {put_2, put_placed_2}, {put_4, put_placed_4},
+                                {put_8, put_placed_8}, {put_16, put_placed_16}, {put_rows, put_placed_rows}};
+    const Move *moves = kind == DL_MASKED_GET ? gets : puts;
+    switch (of_rows ? 0 : itemsize) {
+    case 0: return moves + 5;
+    case 1: return moves;
+    case 2: return moves + 1;
+    case 4: return moves + 2;
+    case 8: return moves + 3;
+    case 16: return moves + 4;
+    default: return NULL;
     }
-    static const MoveRow gets[] = {get_1, get_2, get_4, get_8, get_16}, puts[] = {put_1, put_2, put_4, put_8, put_16};
-    int place = itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : itemsize == 16 ? 4 : -1;
-    return kind == DL_MASKED_COUNT ? count_row : place < 0 ? NULL : kind == DL_MASKED_GET ? gets[place] : puts[place];
 }
 
 /* Go through the mask and the array (the mask itself where only it is read) in C order, items of so many bytes; how many
@@ -295,6 +415,54 @@ are_rows(const DlReg *value, const DlReg *array, int n, npy_intp count)
     return 1;
 }
 
+enum { SHARE = 4, LEAST = 256 }; /* places are noted of so few of the elements, of masks of so many */
+
+/* How many elements of a mask are true, and where they are for what goes by the mask behind it; 0, or -1 where memory ran
+ * out. */
+static int
+count_and_note(DlRun *run, const DlMaskedStep *step, npy_intp *count)
+{
+    const DlReg *mask = &run->regs[step->mask];
+    npy_intp size = 1;
+    for (int axis = 0; axis < mask->nd; axis++) {
+        size *= mask->shape[axis];
+    }
+    *count = -1;
+    npy_intp room = size / SHARE, shape[] = {room + BLOCK};
+    if (step->places >= 0 && size >= LEAST && size <= INT32_MAX && dl_reg_is_packed(mask)) {
+        PyArray_Descr *descr = PyArray_DescrFromType(NPY_INT32);
+        PyObject *made = dl_pool_array(run, descr, 1, shape, NULL);
+        Py_DECREF(descr);
+        if (made == NULL) {
+            return -1;
+        }
+        *count = note_places(mask->data, size, (int32_t *)(void *)PyArray_BYTES((PyArrayObject *)made), room);
+        dl_reg_take_fresh(&run->regs[step->places], made);
+    }
+    if (*count < 0) {
+        if (step->places >= 0) {
+            dl_reg_release(run, &run->regs[step->places]);
+        }
+        *count = walk(count_row, mask, mask, NULL, 0, 0, 1);
+    }
+    return 0;
+}
+
+/* Move what a mask selects of an array to or from `packed`; how many elements, or rows, it was. */
+static npy_intp
+move_selected(DlRun *run, const DlMaskedStep *step, const Move *move, char *packed, npy_intp packed_stride, npy_intp count,
+              npy_intp bytes)
+{
+    const DlReg *mask = &run->regs[step->mask], *array = &run->regs[step->src];
+    const DlReg *noted = step->places < 0 ? NULL : &run->regs[step->places];
+    npy_intp stride = mask->nd == 1 ? array->strides[0] : dl_reg_is_packed(array) ? bytes : 0;
+    if (noted == NULL || noted->kind == DL_EMPTY || stride == 0 || noted->shape[0] < count + BLOCK) {
+        return walk(move->row, mask, array, packed, packed_stride, count, bytes);
+    }
+    move->placed(packed, packed_stride, array->data, stride, (const int32_t *)(const void *)noted->data, count, bytes);
+    return count;
+}
+
 DlStatus
 dl_masked_run(DlRun *run, const DlMaskedStep *step)
 {
@@ -303,7 +471,11 @@ dl_masked_run(DlRun *run, const DlMaskedStep *step)
         return dl_decline(run, DL_REASON_INPUT);
     }
     if (step->kind == DL_MASKED_COUNT) {
-        DlNumber number = {.i = walk(count_row, mask, mask, NULL, 0, 0, 1)};
+        npy_intp count;
+        if (count_and_note(run, step, &count) < 0) {
+            return dl_failed(run, DL_REASON_MEMORY);
+        }
+        DlNumber number = {.i = count};
         return dl_yields_set(run, &step->yields, &number);
     }
     const DlReg *src = &run->regs[step->src];
@@ -313,7 +485,7 @@ dl_masked_run(DlRun *run, const DlMaskedStep *step)
     }
     int of_rows = src->nd > mask->nd;
     npy_intp bytes = bytes_of_item(src, mask->nd);
-    MoveRow move = find_move(step->kind, PyDataType_ELSIZE(src->descr), of_rows);
+    const Move *move = find_move(step->kind, PyDataType_ELSIZE(src->descr), of_rows);
     if (move == NULL) {
         return dl_decline(run, DL_REASON_SHAPE);
     }
@@ -328,7 +500,7 @@ dl_masked_run(DlRun *run, const DlMaskedStep *step)
         if (bytes == 0 || (of_rows && bytes_of_item(value, 1) != bytes)) {
             return move_by_numpy(run, step);
         }
-        npy_intp put = walk(move, mask, src, value->data, value->strides[0], count, bytes);
+        npy_intp put = move_selected(run, step, move, value->data, value->strides[0], count, bytes);
         return put == count ? 0 : dl_decline(run, DL_REASON_CONDITION);
     }
     if (bytes == 0 || (of_rows && count < 2)) {
@@ -341,7 +513,7 @@ dl_masked_run(DlRun *run, const DlMaskedStep *step)
         return dl_failed(run, DL_REASON_MEMORY);
     }
     char *packed = PyArray_BYTES((PyArrayObject *)made);
-    npy_intp got = walk(move, mask, src, packed, bytes, count, bytes);
+    npy_intp got = move_selected(run, step, move, packed, bytes, count, bytes);
     dl_reg_take_fresh(&run->regs[step->dst], made);
     return got == count ? 0 : dl_decline(run, DL_REASON_CONDITION);
 }
@@ -355,6 +527,16 @@ dl_build_masked(DlBuilder *builder, PyObject *object, DlMaskedStep *step)
         return -1;
     }
     step->kind = is_get ? DL_MASKED_GET : is_put ? DL_MASKED_PUT : DL_MASKED_COUNT;
+    step->places = dl_build_int(object, "places");
+    if (step->places == INT32_MIN) {
+        return -1;
+    }
+    if (step->places >= 0) {
+        int (*touch)(DlBuilder *, int32_t, PyObject *) = step->kind == DL_MASKED_COUNT ? dl_build_set : dl_build_use;
+        if (touch(builder, step->places, object) < 0) {
+            return -1;
+        }
+    }
     PyObject *count = PyObject_GetAttrString(object, "count");
     step->count = count ? dl_scalar_add(&builder->program->numbers, count) : -1;
     Py_XDECREF(count);

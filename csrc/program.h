@@ -231,11 +231,12 @@ typedef struct {
     DlYields pausing;        /* n is 0 where it never pauses */
 } DlLoopStep;
 
-/* What a mask selects (masked.c). count: a number; what a count yields. */
+/* What a mask selects (masked.c). count: a number; what a count yields. places: a register for where the true elements are,
+ * which a count may set, or -1. */
 typedef enum { DL_MASKED_COUNT, DL_MASKED_GET, DL_MASKED_PUT } DlMaskedKind;
 typedef struct {
     DlMaskedKind kind;
-    int32_t mask, src, value, dst, count;
+    int32_t mask, src, value, dst, count, places;
     DlYields yields;
 } DlMaskedStep;
 

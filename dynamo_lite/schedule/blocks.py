@@ -149,7 +149,7 @@ def _used(step: Step) -> set[int]:
     if isinstance(step, View | Save | Read):
         return {step.src}
     if isinstance(step, Masked):
-        return {step.mask, step.src, step.value}
+        return {step.mask, step.src, step.value, step.places}
     if isinstance(step, Put):
         return {step.list, step.table, *_registers((*step.values, step.key))}
     if isinstance(step, Map):

@@ -20,7 +20,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, place_of_size
 from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
-from dynamo_lite.graph.scalar import Dim, ScalarOp, Symbol, is_symbolic, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.index import put_index
 from dynamo_lite.ops.lists import count_untagged
@@ -86,6 +86,7 @@ class _Emitter:
         self.count = len(graph.inputs)
         self.constants: list[tuple[int, Any]] = []
         self.parts: dict[Node, tuple[int, ...]] = {}  # registers of the results of a call with several
+        self.places: dict[Node, int] = {}  # of a counted mask: the register for where it is true
         self.writes: list[tuple[int, Node]] = []  # (step, target) of every write into an input
         for node in graph.nodes:
             if node.kind is NodeKind.INPUT:
@@ -332,13 +333,18 @@ class _Emitter:
     def count_mask(self, node: Node) -> bool:
         (mask,) = node.args
         assert isinstance(mask, Node)
-        self.steps.append(Masked("count", self.registers[mask], node.params["yields"][0]))
+        if any(other.op in ("masked", "put_masked") and other.args[1] is mask for other in self.graph.nodes):
+            self.places[mask] = self.fresh()
+        self.steps.append(self.masked("count", mask, node.params["yields"][0]))
         return True
+
+    def masked(self, kind: str, mask: Node, count: Scalar, src: int = -1, value: int = -1, dst: int = -1) -> Masked:
+        return Masked(kind, self.registers[mask], count, src, value, dst, self.places.get(mask, -1))
 
     def get(self, node: Node) -> bool:
         x, mask, count = node.args
         assert isinstance(x, Node) and isinstance(mask, Node) and not isinstance(count, Node)
-        self.steps.append(Masked("get", self.registers[mask], count, self.registers[x], dst=self.register(node)))
+        self.steps.append(self.masked("get", mask, count, self.registers[x], dst=self.register(node)))
         return True
 
     def require(self, node: Node) -> bool:
@@ -381,7 +387,7 @@ class _Emitter:
         """Write the values of a put_masked into the array in `register`."""
         _, mask, count, value = node.args
         assert isinstance(mask, Node) and isinstance(value, Node) and not isinstance(count, Node)
-        self.steps.append(Masked("put", self.registers[mask], count, register, self.registers[value]))
+        self.steps.append(self.masked("put", mask, count, register, self.registers[value]))
 
     def compute(self, node: Node, register: int) -> None:
         """Have NumPy compute a ufunc_out into the array in `register`."""

@@ -250,7 +250,8 @@ class Masked:
     """What a mask, a register of bools, selects of an array of its shape, in C order.
 
     kind "count": `count`, a Symbol, is the number of its true elements to the steps behind. "get": dst = src[mask], a
-    fresh array of `count` elements; "put": src[mask] = value, an array of so many elements and src's dtype.
+    fresh array of `count` elements; "put": src[mask] = value, an array of so many elements and src's dtype. places: the
+    register in which a count notes where the true elements are, for the others of its mask, or -1.
     """
 
     kind: str
@@ -259,6 +260,7 @@ class Masked:
     src: int = -1
     value: int = -1
     dst: int = -1
+    places: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,10 +134,11 @@ def _step(step: Step) -> list[str]:
         return [f"leave exit={step.exit} ({', '.join(map(_value, step.outputs))})"]
     if isinstance(step, Masked):
         if step.kind == "count":
-            return [f"{step.count} = count r{step.mask}"]
+            noted = f", places r{step.places}" if step.places >= 0 else ""
+            return [f"{step.count} = count r{step.mask}{noted}"]
         put = step.kind == "put"
         target = f"r{step.src}[r{step.mask}] = r{step.value}" if put else f"r{step.dst} = r{step.src}[r{step.mask}]"
-        return [f"{target} of {step.count}"]
+        return [f"{target} of {step.count}" + (f" at r{step.places}" if step.places >= 0 else "")]
     if isinstance(step, Errors):
         return [f"errors ignored={step.ignored} reported={step.reported}"]
     if isinstance(step, New) and step.value is not None:
