@@ -145,7 +145,7 @@ def _operand(machine: Machine, value: Value, name: str) -> Any:
 
 def _int(machine: Machine, value: Value, name: str) -> Any:
     """A size."""
-    found = numpy_rules.raw(machine, numpy_rules.read_int(machine, value))
+    found = numpy_rules.raw(machine, numpy_rules.read_int(machine, value, asked=True))
     if (is_symbolic(found) and kind_of(found) == "int") or type(found) is int:
         return found
     raise Break("random", f"{name}, with such a size,")

@@ -18,7 +18,7 @@ from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import origins, written
-from dynamo_lite.graph.scalar import Symbol, is_scalar, kind_of
+from dynamo_lite.graph.scalar import Symbol, is_scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 
 MOST_COUNTS = 100  # in one graph: csrc/build_loop.c tells fewer than 255 stages of numbers apart
@@ -69,7 +69,7 @@ def selection(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> Selection | No
     number = sum(selects)
     together = all(selects[selects.index(True) :][:number])
     graph, here = tracer.graph, tracer.location()
-    with tracer.slice_bounds():
+    with tracer.demands(of_slices=True):
         view = _node(ops.apply(graph, ops.index(x, tuple(basic), scalar=False), here, tracer.relate))
     return Selection(_to_front(tracer, view, first, covered), mask, before if together else 0)
 
@@ -121,9 +121,14 @@ def put(tracer: Tracer, chosen: Selection, value: Node) -> None:
     target = chosen.x
     if value.array_type.ndim > chosen.at:
         value = _to_front(tracer, value, chosen.at, 1)
+    (size, *_) = value.array_type.shape
+    if size == 1:
+        raise ops.OpError("a masked store of an array of one element, or row")
     found = _counted(tracer, chosen.mask)
-    if found is None or value.array_type.shape[:1] != (found[1],):
-        raise ops.OpError("a masked store of an array")
+    if found is None:
+        found = chosen.mask, _count(tracer, chosen.mask)
+    if size != found[1]:
+        tracer.require(make("eq", size, found[1]))  # where it does not hold, NumPy refuses, or repeats the one value
     if not origins(value).isdisjoint(origins(target) | origins(found[0])) or any(
         origin.kind is not NodeKind.CALL for origin in origins(value)
     ):
@@ -149,6 +154,18 @@ def count_nonzero(tracer: Tracer, x: Node) -> Symbol:
         x = ops.call(tracer.graph, "astype", (x,), {"dtype": np.dtype(bool)}, tracer.location(), tracer.relate)
     found = _counted(tracer, x)
     return _count(tracer, x) if found is None else found[1]
+
+
+def count_summed(tracer: Tracer, x: Node, counts: bool) -> Symbol | None:
+    """What ``np.sum(mask)`` has summed up, as the number of elements that the mask selects; None of any other node.
+    counts: also of a mask that has not been counted yet."""
+    mask = x.args[0] if x.op == "reduce" else None
+    if not isinstance(mask, Node) or x.params["ufunc"] is not np.add or not ops.masks.is_mask(mask):
+        return None
+    if x.array_type.dtype != np.int64 or len(x.params["axes"]) != mask.array_type.ndim or x not in tracer.graph.nodes:
+        return None
+    found = _counted(tracer, mask)
+    return found[1] if found is not None else _count(tracer, mask) if counts else None
 
 
 def _count(tracer: Tracer, mask: Node) -> Symbol:

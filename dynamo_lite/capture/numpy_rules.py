@@ -156,7 +156,8 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     if open_size:
         bound = replace(bound, params={**bound.params, "yields": (_open_size(tracer),)})
     try:
-        result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
+        with tracer.demands():
+            result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
     except ops.OpError as error:
         if open_size:
             del tracer.graph.symbols[bound.params["yields"][0].name]
@@ -425,6 +426,10 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     so itself, as float() does; what else needs a number has a better way where no loop is around."""
     tracer = machine.tracer
     in_loop = tracer.regions or tracer.peeling
+    if isinstance(value, ArrayValue):
+        count = masks.count_summed(tracer, value.node, asked)
+        if count is not None:
+            return NumberValue(None, count)
     if isinstance(value, ArrayValue) and not (in_loop or asked):
         int_from_outside(tracer, value)
     if isinstance(value, ArrayValue) and value.number is not None:
@@ -544,7 +549,7 @@ def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
     except ops.OpError as error:
         del machine.tracer.graph.nodes[mark:]
         raise no_rule(error) from None
-    with machine.tracer.slice_bounds():
+    with machine.tracer.demands(of_slices=True):
         return complete(machine, _indexed(array, items))
 
 
@@ -578,7 +583,7 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
                 target, key = chosen.x, chosen.mask
                 if key is not target:
                     masks.require_another(tracer, target, key)
-            with machine.tracer.slice_bounds():
+            with machine.tracer.demands(of_slices=True):
                 ops.store_index(tracer.graph, target, key, stored, tracer.location(), tracer.relate)
             written = tracer.graph.nodes[-1].args[1]
             scatters = isinstance(written, Node) and written.op == "put_index"

@@ -389,6 +389,7 @@ class Tracer:
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.ahead: tuple[Scalar, Scalar, Scalar] | None = None  # that loop's numbers, as it takes its item
         self.slicing = False  # a slice is being taken
+        self.demanding = False  # NumPy refuses what does not hold: the program may decline
         self.exits: list[LoopExit] = []
         self.outer_cells: dict[int, CellValue] | None = None  # by id those from outside, where one may be stored to
         self.cells: list[CellValue] = []  # made here; a function that calls itself is in one that it refers to
@@ -559,7 +560,7 @@ class Tracer:
             if self.slicing and self.is_ordinary(condition):
                 self.require(condition)
                 return True
-            if not self.regions and self.slicing:
+            if not self.regions and self.demanding:
                 raise Undecided(condition, require=self.require)
             if not self.regions:
                 raise Break("data-dependent-number", f"the comparison {number_words(self, condition)}")
@@ -572,9 +573,11 @@ class Tracer:
         return truth
 
     @contextmanager
-    def slice_bounds(self) -> Iterator[None]:
-        """Where bounds of slices out of arrays are taken to lie inside: the program declines where they do not."""
-        self.slicing = True
+    def demands(self, of_slices: bool = False) -> Iterator[None]:
+        """Where the program may decline on what NumPy refuses (opdef.demand). of_slices: bounds of slices out of arrays
+        are taken to lie inside, and it declines where they do not."""
+        before = self.demanding, self.slicing
+        self.demanding, self.slicing = True, self.slicing or of_slices
         try:
             yield
         except Undecided as reason:
@@ -582,7 +585,7 @@ class Tracer:
                 raise
             raise Break("data-dependent-number", str(reason)) from None  # no loop around could settle it
         finally:
-            self.slicing = False
+            self.demanding, self.slicing = before
 
     def requires(self, condition: Scalar) -> bool:
         """Whether `condition` is NumPy's own question whether a mask has selected nothing, to warn then: the program

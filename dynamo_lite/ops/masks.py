@@ -99,7 +99,8 @@ def _infer_put_masked(args: tuple[Argument, ...], params: dict[str, Any], ask: R
     if x.dtype != value.dtype or value.ndim != selected.ndim:
         raise OpError("values of another dtype, or of other axes, than the mask selects")
     room: tuple[Any, ...] = (count, *selected.shape[1:])
-    if not all(ask(make("eq", size, size_of)) for size, size_of in zip(value.shape, room, strict=True)):
+    rest = zip(value.shape[1:], room[1:], strict=True)  # of the first the program sees to itself
+    if not all(ask(make("eq", size, size_of)) for size, size_of in rest):
         raise OpError("another number of values than the mask selects")
     return ArrayType(x.dtype, x.shape)
 

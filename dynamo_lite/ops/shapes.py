@@ -12,14 +12,18 @@ from typing import TypeAlias
 
 from dynamo_lite.graph.extremes import MAX_QUESTIONS, parts_of
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate, Undecided
+from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate, Undecided, demand
 from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
 
 SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
 
 
 def broadcast(shapes: Sequence[tuple[Dim, ...]], ask: Relate) -> tuple[Dim, ...]:
-    """The common shape; asks whether sizes with different expressions are equal, OpError if not."""
+    """The common shape; asks whether sizes with different expressions are equal, OpError if not.
+
+    Of two that only the run knows, or of one and another, NumPy refuses what differs, but for a size of 1, of which the
+    program declines.
+    """
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[Dim] = [1] * rank
     for shape in shapes:
@@ -28,11 +32,21 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]], ask: Relate) -> tuple[Dim, ...]
                 continue
             if result[axis] == 1:
                 result[axis] = dim
-            elif not ask(make("eq", result[axis], dim)):
+            elif not _agree(result[axis], dim, ask):
                 raise DoesNotBroadcast(f"operands of sizes {result[axis]} and {dim} do not broadcast")
             elif isinstance(dim, int):
                 result[axis] = dim
     return tuple(result)
+
+
+def is_open(dim: Scalar) -> bool:
+    """Whether it is a size that only the run knows."""
+    return isinstance(dim, Symbol) and dim.input < 0
+
+
+def _agree(left: Dim, right: Dim, ask: Relate) -> bool:
+    same = make("eq", left, right)
+    return demand(ask, same) if is_open(left) or is_open(right) else ask(same)
 
 
 def shape_of(arg: Argument) -> tuple[Dim, ...]:
@@ -44,8 +58,8 @@ def settle(dim: Scalar, ask: Relate) -> Dim:
     """`dim` as a size: the constant 1 if it is 1, and not negative (OpError)."""
     if not ask(make("ge", dim, 0)):
         raise OpError("a negative size")
-    if isinstance(dim, Symbol) and dim.input < 0:
-        return dim  # only the run knows it
+    if is_open(dim):
+        return dim  # type: ignore[return-value]
     try:
         return 1 if ask(make("eq", dim, 1)) else dim  # type: ignore[return-value]
     except Undecided:

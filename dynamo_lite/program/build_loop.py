@@ -67,8 +67,6 @@ def machine_form(loop: Loop, elementwise: Elementwise) -> Machine | None:
     values = (*loop.carried, *loop.captured)
     if len(loop.types) != len(values) or len(values) > MOST_INPUTS:
         return None
-    if loop.yields and (loop.start, loop.stop, loop.step) != (0, 1, 1):
-        return None
     dtypes, ndims = [], []
     for type_ in loop.types:
         dtypes.append(None if type_ is None else type_.dtype)
