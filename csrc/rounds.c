@@ -2,7 +2,8 @@
 
    dl_round_note() is asked each time that compiled code goes on at a place of the loop. Rounds are counted by what is left
    of the loop's range, or Rest, since a native loop makes many between two visits; a `while` is taken to make one. Later
-   rounds may have less to do than those that were timed plainly: now and then some more run plainly (is_stale).
+   rounds may have less to do than those that were timed plainly: a plain one is expected to become shorter as compiled ones
+   do (expected_plain), and now and then some more run plainly (is_stale).
    Protected by the GIL. */
 #include "watch.h"
 
@@ -69,19 +70,44 @@ is_stale(DlRound *round, uint64_t compiled, double plain, double now)
     return 1;
 }
 
-/* Count what compiled rounds have taken less than plain ones, the shorter ones of those before and after them: later
-   rounds may have less to do. */
+/* The ns that a plain round would take where a compiled one takes `now`, if it took `plain` before the first compiled ones:
+   what has less to do than those is taken to be as many times as fast as they were. */
+static double
+expected_plain(const DlRound *round, double plain, double now)
+{
+    if (round->n_first == 0) {
+        return plain;
+    }
+    double first = (double)round->took_first / (double)round->n_first;
+    return now < first ? plain * now / first : plain;
+}
+
+/* The ns that a compiled round has taken since the latest plain ones, on the average. */
+static double
+took_each(const DlRound *round)
+{
+    return (double)round->took_since / (double)round->n_since;
+}
+
+/* Count what compiled rounds have taken less than plain ones, the shorter ones of those before and after them. */
 static void
 count_saved(DlRound *round, uint64_t rounds, uint64_t took)
 {
     double plain = (double)round->plain / (double)round->n_plain;
     if (plain != round->before) {
-        round->saved += fmin(round->before, plain) * (double)round->n_since - (double)round->took_since;
+        if (round->n_since > 0) {
+            double before = expected_plain(round, round->before, took_each(round));
+            round->saved += (fmin(before, plain) - took_each(round)) * (double)round->n_since;
+        }
         round->before = plain;
-        round->n_since = round->took_since = 0;
+        round->n_since = round->took_since = round->n_first = round->took_first = 0;
     }
     round->n_since += rounds;
     round->took_since += took;
+    if (round->n_first < (uint64_t)dl_thresholds.rounds_judged) {
+        round->n_first += rounds;
+        round->took_first += took;
+    }
 }
 
 int
@@ -119,6 +145,9 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     }
     double compiled = (double)visits->time / (double)visits->rounds;
     double plain = round->n_plain > 0 ? (double)round->plain / (double)round->n_plain : 0.0;
+    if (plain == round->before) {
+        plain = expected_plain(round, plain, compiled);
+    }
     uint64_t took = visits->time;
     visits->visits = 0;
     visits->rounds = visits->time = 0;
@@ -143,7 +172,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
 static PyObject *
 round_savings(DlRound *self, void *Py_UNUSED(unused))
 {
-    double gain = self->n_since > 0 ? self->before - (double)self->took_since / (double)self->n_since : 0.0;
+    double gain = self->n_since > 0 ? expected_plain(self, self->before, took_each(self)) - took_each(self) : 0.0;
     return Py_BuildValue("(ddK)", self->saved * 1e-9, gain * 1e-9, (unsigned long long)self->n_since);
 }
 

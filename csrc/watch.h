@@ -40,6 +40,7 @@ typedef struct {
     double saved;            /* ns that compiled rounds took less, up to the latest plain ones */
     double before;           /* ns that a plain round took then */
     uint64_t n_since, took_since; /* compiled rounds since, and the ns that they took */
+    uint64_t n_first, took_first; /* of them the first ones, which had as much to do as the plain ones before them */
 } DlRound;
 
 /* Have the length hints of objects of that class, Rest, say how many rounds a loop has left. */
