@@ -12,7 +12,7 @@ import numpy as np
 
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar, Symbol, make
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make
 from dynamo_lite.graph.text import to_text
 from dynamo_lite.graph.types import ArrayType, number_type
 
@@ -175,6 +175,15 @@ class Graph:
             if node.op == "require":
                 facts.learn(node.args[0], True)  # type: ignore[arg-type]
         return facts
+
+    def decides(self, condition: Scalar) -> bool | None:
+        """Whether the facts, or what the program sees to, tell that `condition` holds; None: they do not.
+
+        NB: that an open size equals another is no fact, since one of the two would get the name of the other."""
+        known = self.facts.decide(condition)
+        if known is None and isinstance(condition, ScalarOp) and condition.op == "eq":
+            known = self.required().decide(condition)
+        return known
 
     def __str__(self) -> str:
         return to_text(self)

@@ -100,7 +100,7 @@ def _check_call(graph: Graph, node: Node, around: Around) -> None:
         raise GraphError(f"{node.name}: there is no op {node.op}")
 
     def relate(condition: Scalar) -> bool:
-        truth = graph.facts.decide(condition)
+        truth = graph.decides(condition)
         if truth is None:
             raise Undecided(condition)
         return truth

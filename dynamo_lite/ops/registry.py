@@ -236,7 +236,7 @@ def asker(graph: Graph, relate: Relate | None) -> Relate:
     answer = _answer(relate)
 
     def ask(condition: Scalar) -> bool:
-        known = graph.facts.decide(condition)
+        known = graph.decides(condition)
         if known is None:
             known = bool(answer(condition))
             graph.facts.learn(condition, known)

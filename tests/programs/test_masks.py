@@ -102,7 +102,7 @@ def strided(x: Any, y: Any, n: int) -> Any:
     return x, y
 
 
-@case(plane, plain=True)
+@case(plane)
 def older_mask(x: Any, y: Any, n: int) -> Any:
     m = x > 0.0
     x += 0.5
@@ -124,7 +124,7 @@ def two_names(x: Any, y: Any, n: int) -> Any:
     return x, y, z
 
 
-@case(plane, plain=True)
+@case(plane, declines=True)
 def older_mask_of_other_size(x: Any, y: Any, n: int) -> Any:
     m = x > 0.0
     x -= 0.5
