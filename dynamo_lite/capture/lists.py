@@ -14,7 +14,8 @@ what it held if it declines; nothing else of the segment has looked into it.
 
 The last item and the length of such a list are places (places.py) with the keys "last" and "length": where an iteration
 looks at one and appends, the loop carries it, and `out.append(out[-1] * 0.5)` is `last = last * 0.5; out.append(last)`.
-The last item is an array, a NumPy scalar, or a Python number. Such a number is not known after the loop: the one that
+So are the two items before it, if they are no numbers of Python's. An index that grows with the list is that of one of
+them: `out[i]`, where there was one item before the loop over `range(n)`. The last item is an array, a NumPy scalar, or a Python number. Such a number is not known after the loop: the one that
 the list holds and the one that the loop carries are two objects.
 
 A number that the iteration has computed, and that nobody else gets, is a new object. Where one may be an object that
@@ -27,6 +28,7 @@ node's, a number a new one or that with its tag.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -39,7 +41,7 @@ from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import call_numpy, read_result, set_item
-from dynamo_lite.capture.places import Place, end_of, name_of
+from dynamo_lite.capture.places import LATEST, Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import is_read_later, reachable, reached_by_name
 from dynamo_lite.capture.state import Grown, LoopPlan, PutNumber, Region, Retry, Tracer
@@ -55,10 +57,11 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     UnreadValue,
     Value,
+    computed_number,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, evaluate, is_symbolic, kind_of, make, symbols_of
 from dynamo_lite.graph.types import LIST
 
 Path: TypeAlias = tuple[Any, ...]
@@ -110,7 +113,7 @@ def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
 
 
 def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
-    """The "last" item or the "length" of a list made in this segment, without reading the list; None: not known."""
+    """One of the LATEST items or the "length" of a list made in this segment, without reading the list; None: not known."""
     cells.want_filled(tracer, target)
     found = end_of(target, key)
     if found is None and (target.filled is not None or target.ends):
@@ -118,6 +121,57 @@ def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
             if target in region.lists:
                 _carry_ends(tracer, region, target)
     return None if isinstance(found, UnreadValue) else found
+
+
+def from_end(tracer: Tracer, target: SequenceValue, index: Scalar) -> int | None:
+    """Which of the latest items an index is that of in every iteration, 1 for the last one; None: of none, as far as
+    is known. ``x.append(f(x[i]))`` of a list that had one item takes the last.
+
+    Its length is known to grow with the loop's index once the loop carries it: raises Retry to have that where the first
+    iteration would find one of them, and the code appends to something.
+    """
+    region = next((one for one in reversed(tracer.regions) if one.index.name and target in one.lists), None)
+    if region is None or target.kind is not list or target.source is not None or target.times is not None:
+        return None
+    plan, where = tracer.plans[region.key], name_of(tracer, target)
+    length = as_scalar(target.ends.get("length", computed_number(len(target.known))))
+    if length is None:
+        return None
+    at = {make("sub", length, back): back for back in range(1, len(LATEST) + 1)}
+    if Place(where, "length") in plan.places:
+        decide = tracer.graph.facts.decide
+        return next((back for place, back in at.items() if decide(make("eq", index, place))), None)
+    if where is None or target.is_grown or "append" not in tracer.frames[-1].code.names:
+        return None
+    if symbols_of(index) - {region.index.name} - tracer.hints.keys() or symbols_of(region.bounds[0]) - tracer.hints.keys():
+        return None
+    first = {**tracer.hints, region.index.name: evaluate(region.bounds[0], tracer.hints)}
+    back = len(target.known) - int(evaluate(index, first))
+    if not 0 < back <= min(len(LATEST), len(target.known)) or (back > 1 and _are_numbers(target)):
+        return None
+    plan.places.update(dict.fromkeys([Place(where, key) for key in (*LATEST[:back], "length")], True))
+    path = (Place(where, "length"),)
+    plan.steps[path] = 1
+    plan.guessed.add(path)
+    raise Retry
+
+
+def latest(tracer: Tracer, target: SequenceValue, back: int) -> Value | None:
+    """One of the latest items of a list, 1 for the last one, without reading the list; None: not known."""
+    if not 0 < back <= len(LATEST) or not has_ends(tracer, target):
+        return None
+    if back > 1 and target.newest and target.newest[-1] is target.ends.get("last") and len(target.newest) >= back:
+        return target.newest[-back]
+    if back > 1 and (_are_numbers(target) or not tracer.in_loop or len(target.known) < back):
+        return None  # numbers go by arrays (cells.py)
+    for key in LATEST[: back - 1]:
+        look(tracer, target, key)
+    return look(tracer, target, LATEST[back - 1])
+
+
+def _are_numbers(target: SequenceValue) -> bool:
+    """Whether a list held numbers of Python's before the loop."""
+    return all(as_scalar(item) is not None for item in target.known)
 
 
 def learn_ends(tracer: Tracer, region: Region) -> None:
@@ -130,8 +184,8 @@ def learn_ends(tracer: Tracer, region: Region) -> None:
 
 def is_seen_after(owner: Value, key: object) -> bool:
     """Whether a place that a loop carries has its value after the loop, too."""
-    last = owner.ends.get("last") if isinstance(owner, SequenceValue) and key == "last" else None
-    return last is None or as_scalar(last) is None
+    item = owner.ends.get(key) if isinstance(owner, SequenceValue) and key in LATEST else None  # type: ignore[call-overload]
+    return item is None or as_scalar(item) is None
 
 
 def forget_ends(owners: Iterable[Value]) -> None:
@@ -160,9 +214,14 @@ def _carry_ends(tracer: Tracer, region: Region, target: SequenceValue) -> None:
 
 def _append_ends(machine: Machine, target: SequenceValue, item: Value) -> None:
     """Bring the last item and the length of a list that are carried up to date."""
-    if "last" in target.ends:
+    last = target.ends.get("last")
+    if last is not None:
         if not isinstance(item, ArrayValue) and as_scalar(item) is None:
             raise Break("loop-list", "a list")
+        target.newest = [*(target.newest if target.newest and target.newest[-1] is last else [last]), item]
+        for older, newer in pairwise(reversed(LATEST)):
+            if older in target.ends and newer in target.ends:
+                target.ends[older] = target.ends[newer]
         target.ends["last"] = item
     if "length" in target.ends:
         length = as_scalar(read_result(machine, target.ends.pop("length")))

@@ -141,8 +141,11 @@ def _own_attribute(owner: ObjectValue, name: str) -> Any:
     return own_attribute(owner.concrete, name, MISSING)
 
 
+LATEST = ("last", "last but one", "last but two")  # items of a list that a loop carries, from its end
+
+
 def end_of(owner: SequenceValue, key: str) -> Value | None:
-    """The "last" item of a list, or its "length"; None where nothing is known of it."""
+    """One of the LATEST items of a list, or its "length"; None where nothing is known of it."""
     owner.looks.append(key)
     if owner.ends or owner.filled is not None:
         return owner.ends.get(key)
@@ -151,7 +154,8 @@ def end_of(owner: SequenceValue, key: str) -> Value | None:
             length = make("max", owner.times, 0)
             return NumberValue(None, length) if is_symbolic(length) else computed_number(length)  # type: ignore[arg-type]
         return computed_number(len(owner.known))
-    return owner.known[-1] if owner.known and owner.times is None else None
+    back = LATEST.index(key) + 1
+    return owner.known[-back] if len(owner.known) >= back and owner.times is None else None
 
 
 def grown_length(tracer: Tracer, target: SequenceValue) -> Value | None:
@@ -449,7 +453,7 @@ def was_looked_at(value: Value | None) -> bool:
 
 
 __all__ = [
-    *("Contents", "Place", "Snapshot", "changed", "check_variables", "contents", "end_of", "entry", "find_owner"),
+    *("Contents", "LATEST", "Place", "Snapshot", "changed", "check_variables", "contents", "end_of", "entry", "find_owner"),
     *("get", "grown_length", "name_of", "namespace"),
     *("place_at", "put", "restore", "snapshot", "state_owners", "store", "stores", "unread", "was_looked_at"),
 ]

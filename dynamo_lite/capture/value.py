@@ -301,7 +301,8 @@ class SequenceValue(Value):
     that only the run knows, all of them are in it. reads: how often they were asked for. times: how often a list
     repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``; late: what
     was stored into it since, by index. ends: what a loop that appends carries of the list, "last" item and "length"
-    (lists.py). looks: which of the two were asked for, in order. rows: the array that NumPy makes of it (rows.py).
+    (lists.py), and maybe items before that. newest: the latest items, up to the "last". looks: which of the ends were
+    asked for, in order. rows: the array that NumPy makes of it (rows.py).
     cells: the arrays that stand for its items (cells.py). filler: the plan of the loop that has filled it first, and
     the list's name there. met: the plan of the first outermost loop that began when there was the list. by_parts: as of
     an InstanceValue.
@@ -312,6 +313,7 @@ class SequenceValue(Value):
     filled: Node | None = None
     reads: int = 0
     ends: dict[str, Value] = field(default_factory=dict)
+    newest: list[Value] = field(default_factory=list)
     looks: list[str] = field(default_factory=list)
     times: Scalar | None = None
     fix: Callable[[], int] | None = None

@@ -250,16 +250,18 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             if machine.tracer.in_loop and not isinstance(index, SliceValue):
                 index = numpy_rules.read_int(machine, index)
             if machine.tracer.in_loop and isinstance(index, NumberValue) and machine.tracer.varies(index.expr):
+                back = lists.from_end(machine.tracer, container, index.expr)
+                item = None if back is None else lists.latest(machine.tracer, container, back)
+                if item is not None:
+                    return item
                 one = None if container.is_grown else _one_of(machine, container.known, index.expr)
                 if one is not None:
                     return one
                 columns.open_columns(machine.tracer, container)
                 cells.want(machine.tracer, container)
             key = constant_index(machine, index)
-            if key == -1 and lists.has_ends(machine.tracer, container):
-                last = lists.look(machine.tracer, container, "last")
-                if last is not None:
-                    return last
+            if isinstance(key, int) and (item := lists.latest(machine.tracer, container, -key)) is not None:
+                return item
             try:
                 if not isinstance(key, slice):
                     return container.items[key]
