@@ -14,9 +14,10 @@ what it held if it declines; nothing else of the segment has looked into it.
 
 The last item and the length of such a list are places (places.py) with the keys "last" and "length": where an iteration
 looks at one and appends, the loop carries it, and `out.append(out[-1] * 0.5)` is `last = last * 0.5; out.append(last)`.
-So are the two items before it, if they are no numbers of Python's. An index that grows with the list is that of one of
-them: `out[i]`, where there was one item before the loop over `range(n)`. The last item is an array, a NumPy scalar, or a Python number. Such a number is not known after the loop: the one that
-the list holds and the one that the loop carries are two objects.
+So are the two items before it, if they are no numbers of Python's. An index that grows with the list is that of one
+of them: `out[i]`, where there was one item before the loop over `range(n)`. The last item is an array, a NumPy scalar,
+or a Python number. Such a number is not known after the loop: the one that the list holds and the one that the loop
+carries are two objects.
 
 A number that the iteration has computed, and that nobody else gets, is a new object. Where one may be an object that
 something else holds, too, the next attempt has all of them tagged (LoopPlan.objects, objects.py).
@@ -113,7 +114,7 @@ def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
 
 
 def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
-    """One of the LATEST items or the "length" of a list made in this segment, without reading the list; None: not known."""
+    """One of the LATEST items or the "length" of a list made in this segment, without reading it; None: not known."""
     cells.want_filled(tracer, target)
     found = end_of(target, key)
     if found is None and (target.filled is not None or target.ends):
@@ -127,8 +128,8 @@ def from_end(tracer: Tracer, target: SequenceValue, index: Scalar) -> int | None
     """Which of the latest items an index is that of in every iteration, 1 for the last one; None: of none, as far as
     is known. ``x.append(f(x[i]))`` of a list that had one item takes the last.
 
-    Its length is known to grow with the loop's index once the loop carries it: raises Retry to have that where the first
-    iteration would find one of them, and the code appends to something.
+    Its length is known to grow with the loop's index once the loop carries it: raises Retry to have that where the
+    first iteration would find one of them, and the code appends to something.
     """
     region = next((one for one in reversed(tracer.regions) if one.index.name and target in one.lists), None)
     if region is None or target.kind is not list or target.source is not None or target.times is not None:
@@ -143,10 +144,12 @@ def from_end(tracer: Tracer, target: SequenceValue, index: Scalar) -> int | None
         return next((back for place, back in at.items() if decide(make("eq", index, place))), None)
     if where is None or target.is_grown or "append" not in tracer.frames[-1].code.names:
         return None
-    if symbols_of(index) - {region.index.name} - tracer.hints.keys() or symbols_of(region.bounds[0]) - tracer.hints.keys():
+    names = (symbols_of(index) | symbols_of(region.bounds[0])) - {region.index.name}
+    if not names <= tracer.hints.keys():
         return None
     first = {**tracer.hints, region.index.name: evaluate(region.bounds[0], tracer.hints)}
-    back = len(target.known) - int(evaluate(index, first))
+    found = evaluate(index, first)
+    back = len(target.known) - found if isinstance(found, int) else 0
     if not 0 < back <= min(len(LATEST), len(target.known)) or (back > 1 and _are_numbers(target)):
         return None
     plan.places.update(dict.fromkeys([Place(where, key) for key in (*LATEST[:back], "length")], True))
@@ -184,7 +187,7 @@ def learn_ends(tracer: Tracer, region: Region) -> None:
 
 def is_seen_after(owner: Value, key: object) -> bool:
     """Whether a place that a loop carries has its value after the loop, too."""
-    item = owner.ends.get(key) if isinstance(owner, SequenceValue) and key in LATEST else None  # type: ignore[call-overload]
+    item = owner.ends.get(key) if isinstance(owner, SequenceValue) and key in LATEST else None
     return item is None or as_scalar(item) is None
 
 

@@ -453,7 +453,7 @@ def was_looked_at(value: Value | None) -> bool:
 
 
 __all__ = [
-    *("Contents", "LATEST", "Place", "Snapshot", "changed", "check_variables", "contents", "end_of", "entry", "find_owner"),
-    *("get", "grown_length", "name_of", "namespace"),
+    *("Contents", "LATEST", "Place", "Snapshot", "changed", "check_variables", "contents", "end_of", "entry"),
+    *("find_owner", "get", "grown_length", "name_of", "namespace"),
     *("place_at", "put", "restore", "snapshot", "state_owners", "store", "stores", "unread", "was_looked_at"),
 ]

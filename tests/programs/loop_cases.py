@@ -2,8 +2,8 @@
 
 A Case says what has to come of its loops. "native": one program serves all calls, none declines, and its graph holds a
 loop; a case with `versions` needs as many (a trip count of 0 apart from the others, say). "plain": the loop falls back,
-and everything is as without loops. "declines": in some calls the program declines. "overlaps": so does the native backend
-alone, since what is written shares memory with what is read.
+and everything is as without loops. "declines": in some calls the program declines. "overlaps": so does the native
+backend alone, since what is written shares memory with what is read.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def item(rng: random.Random) -> str:
 
 
 class Program:
-    """One program. lists: by name how many items each has before the loop; begin: where the range of the loop begins."""
+    """One program. lists: by name how many items each has before the loop; begin: where the loop's range begins."""
 
     def __init__(self, seed: int) -> None:
         rng = self.rng = random.Random(seed)
@@ -32,7 +32,8 @@ class Program:
             items = [first if rng.random() < 0.7 else item(rng) for _ in range(size)]
             lines.append(f"    {name} = [{', '.join(items)}]")
         lines.append("    s = 0.0; held = None")
-        header = rng.choice(("for i in range({a}, n + {a}):",) * 5 + ("i = {a} - 1\n    while i < n + {a} - 1:\n        i += 1",))
+        headers = ("for i in range({a}, n + {a}):",) * 5 + ("i = {a} - 1\n    while i < n + {a} - 1:\n        i += 1",)
+        header = rng.choice(headers)
         lines.append("    " + header.format(a=self.begin))
         for _ in range(rng.randint(1, 5)):
             lines += ["        " + line for line in self.statement()]

@@ -53,7 +53,7 @@ def two_back(n: int, u: Any) -> Any:
 
 def two_back_from_the_end(n: int, u: Any) -> Any:
     x = [np.float64(1.0), np.float64(0.99)]
-    for i in range(n):
+    for _ in range(n):
         x.append(2 * x[-1] - x[-2] - 0.01 * x[-1])
     return (x,)
 

@@ -1,4 +1,4 @@
-"""What goes by one mask several times goes by the places where it is true, and sizes that only the run knows agree, or the
+"""What goes by one mask several times goes by the places where it is true; sizes that only the run knows agree, or the
 program declines."""
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ import pytest
 import dynamo_lite
 from dynamo_lite.schedule.steps import Loop, bodies
 from tests.conftest import BACKENDS
-from tests.oracle import require_equal
+from tests.oracle import MakeArgs
+from tests.oracle import require_equal as require
+
+
+def require_equal(program: Any, make: MakeArgs, backend: str) -> None:
+    require(program, make, compile=dynamo_lite.compile, compile_options={"backend": backend})
+
 
 SIZES = (0, 1, 63, 64, 255, 256, 257, 300, 1000, 4099)
 SHARES = (0.0, 0.01, 0.2, 0.3, 1.0)
@@ -37,7 +43,7 @@ def arguments(size: int, share: float, dtype: Any, seed: int = 0) -> tuple[Any, 
 def test_masks_that_select_little_and_much(backend: str, dtype: Any) -> None:
     for size in SIZES:
         for share in SHARES:
-            require_equal(twice, lambda size=size, share=share: arguments(size, share, dtype), compile=dynamo_lite.compile, compile_options=dict(backend=backend))
+            require_equal(twice, lambda size=size, share=share: arguments(size, share, dtype), backend)
 
 
 def shapes() -> dict[str, Any]:
@@ -58,7 +64,7 @@ def shapes() -> dict[str, Any]:
 @pytest.mark.parametrize("name", shapes())
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_layouts(backend: str, name: str) -> None:
-    require_equal(twice, shapes()[name], compile=dynamo_lite.compile, compile_options=dict(backend=backend))
+    require_equal(twice, shapes()[name], backend)
 
 
 def changed_between(raw: Any, x: Any) -> Any:
@@ -87,8 +93,8 @@ def test_a_mask_that_changes_through_another_dtype(backend: str) -> None:
         raw, x = make()
         return raw, raw.view(bool), x
 
-    require_equal(changed_between, make, compile=dynamo_lite.compile, compile_options=dict(backend=backend))
-    require_equal(changed_through_another, one_memory, compile=dynamo_lite.compile, compile_options=dict(backend=backend))
+    require_equal(changed_between, make, backend)
+    require_equal(changed_through_another, one_memory, backend)
 
 
 def cells(v: Any, z: Any, n: int) -> Any:
@@ -114,7 +120,7 @@ def test_loops_that_count_in_a_loop_over_masks(backend: str) -> None:
         rng = np.random.default_rng(3)
         return rng.normal(size=3000), rng.random(3000), 6
 
-    require_equal(cells, make, compile=dynamo_lite.compile, compile_options=dict(backend=backend))
+    require_equal(cells, make, backend)
 
 
 def test_a_loop_that_yields_a_number_to_one_around_is_machine_code() -> None:
@@ -147,7 +153,7 @@ def test_as_many_draws_as_a_mask_selects(backend: str, size: int) -> None:
         rng = np.random.default_rng(4)
         return rng.random(size), rng.normal(size=size), 12
 
-    require_equal(thermal_wall, make, compile=dynamo_lite.compile, compile_options=dict(backend=backend))
+    require_equal(thermal_wall, make, backend)
 
 
 def test_draws_into_a_mask_are_one_graph() -> None:
@@ -189,7 +195,7 @@ def test_values_whose_number_only_the_call_tells(backend: str, program: Any) -> 
             (mask,) = with_counts(selected)
             return np.arange(400.0), mask, np.arange(given) + 0.5
 
-        require_equal(program, make, compile=dynamo_lite.compile, compile_options=dict(backend=backend))
+        require_equal(program, make, backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
