@@ -4,7 +4,7 @@ Enters: the iterator of a `for`; of a `while` its Code and what its variables ho
 Leaves: a number of rounds, or None. Where a comparison of two numbers alone ends a `while`, they come nearer to each
 other by so much a round, and meet after so many more:
 
-    while t < t_end:                # t is 0.2 after 10 rounds, 0.4 after 20: 30 more until t_end = 1.0
+    while t < t_end:                # or self.t; t is 0.2 after 10 rounds, 0.4 after 20: 30 more until t_end = 1.0
         t += dt
 
 No code of the user's runs here: variables are looked up in dictionaries, and are Python's or NumPy's own numbers.
@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import length_hint
 from typing import Any, TypeAlias
 
+from dynamo_lite._C import own_attribute
 from dynamo_lite.pycode import Code, Instr, natural_loop, reached, successors
 
 _RANGE_ITERATOR = type(iter(range(1)))
@@ -50,7 +51,7 @@ def _goes_over_array(iterator: Any) -> bool:
     return any(type(one).__module__ == "numpy" for one in gc.get_referents(iterator))
 
 
-Comparison: TypeAlias = tuple[Instr, Instr]  # what loads its two numbers
+Comparison: TypeAlias = tuple[tuple[Instr, ...], tuple[Instr, ...]]  # what loads its two numbers
 Namespaces: TypeAlias = Sequence[Mapping[str, Any]]
 
 
@@ -63,13 +64,22 @@ def comparisons(code: Code, header: int) -> tuple[Comparison, ...]:
         after = [place for place in successors(code, index) if place not in body]
         if not any(code.instrs[at].op.startswith("RETURN") for place in after for at in reached(code, place, False)):
             continue
-        loads = code.instrs[index - 2], code.instrs[index - 3]
         if not code.instrs[index].op.startswith("POP_JUMP_IF_") or code.instrs[index - 1].op != "COMPARE_OP":
             return ()
-        if code.instrs[index - 1].arg not in ("<", "<=", ">", ">=") or any(one.op not in _LOADS for one in loads):
+        second = _loaded(code, index - 2)
+        first = _loaded(code, index - 2 - len(second))
+        if code.instrs[index - 1].arg not in ("<", "<=", ">", ">=") or not first or not second:
             return ()
-        found.append(loads)
+        found.append((first, second))
     return tuple(found)
+
+
+def _loaded(code: Code, end: int) -> tuple[Instr, ...]:
+    """What loads a number up to instruction `end`: of a variable, or of an object's attribute; () if it is otherwise."""
+    begin = end
+    while begin > 0 and code.instrs[begin].op == "LOAD_ATTR":
+        begin -= 1
+    return code.instrs[begin : end + 1] if code.instrs[begin].op in _LOADS else ()
 
 
 _LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST")
@@ -105,10 +115,21 @@ def _times_as_far(before: float, now: float) -> float:
     return abs(now) / nearer if before * now > 0.0 and nearer > 0.0 else 0.0
 
 
-def _difference(names: Namespaces, *loads: Instr) -> float:
+def _difference(names: Namespaces, first: tuple[Instr, ...], second: tuple[Instr, ...]) -> float:
     """Of the two numbers that are loaded; NaN where one is none."""
-    first, second = (one.arg if one.op == "LOAD_CONST" else _value(names, one.arg) for one in loads)
-    return _number(first) - _number(second)
+    return _number(_found(names, first)) - _number(_found(names, second))
+
+
+def _found(names: Namespaces, loads: tuple[Instr, ...]) -> Any:
+    """What is loaded, if no code of a class's computes it."""
+    first, *attributes = loads
+    value = first.arg if first.op == "LOAD_CONST" else _value(names, first.arg)
+    for attribute in attributes:
+        if type(value) is types.ModuleType:
+            value = vars(value).get(attribute.arg)
+        else:
+            value = own_attribute(value, attribute.arg, None)
+    return value
 
 
 def _value(names: Namespaces, name: str) -> Any:

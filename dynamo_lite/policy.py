@@ -40,6 +40,7 @@ class Thresholds:
     budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
     budget_known: float = 1.6  # times as much counts as a loop is known to take that has begun
     budget_numbers: float = 3.0  # and of one of numbers and elements alone, which wins nearly all of it
+    numeric_share: float = 0.5  # of what a loop takes, in such innermost ones of what it calls, makes it one of them
     budget_later: float = 0.2  # that part
     budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts
     budget_all_tries: int = 6  # and at all of them
@@ -103,8 +104,8 @@ class Thresholds:
     first_patience: float = 0.5  # and for loops
     longest_patience: float = 2.0
     stale: float = 0.05  # of what compiled calls have taken since the latest plain one: another may take it
-    credited: int = 32  # calls since the latest plain one, at most, that count as gains where that decides
-    credited_rounds: int = 8  # and rounds of a loop, the first of which may have the most to do
+    credited: int = 256  # calls since the latest plain one, at most, that count as gains where that decides
+    credited_rounds: int = 64  # and rounds of a loop, the first of which may have the most to do
 
 
 THRESHOLDS = Thresholds()

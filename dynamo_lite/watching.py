@@ -53,7 +53,8 @@ class Watch:
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
         self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
-        self.numeric: dict[_C.Round, bool] = {}  # whether a loop has one of numbers and elements alone in it
+        self.numeric: dict[_C.Round, bool] = {}  # whether an innermost loop is of numbers and elements alone
+        self.looked_into: dict[_C.Round, bool] = {}  # whether a loop has such a one in it, in its own code
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
         self.whiles = Whiles()
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
@@ -392,13 +393,25 @@ class Watch:
             is_inner = poll.place.outer is not None or not is_called
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
+        if round_ not in self.looked_into:
+            self.looked_into[round_] = self._loops_of_numbers(decoded(code), poll, function.__globals__)
         if ahead:
-            if round_ not in self.numeric:
-                original, names = decoded(code), function.__globals__
-                self.numeric[round_] = any(_is_of_numbers(original, one, names) for one in _inner(original, poll))
-            ahead *= self.limits.budget_numbers if self.numeric[round_] else self.limits.budget_known
+            ahead *= self.limits.budget_numbers if self._is_numeric(round_) else self.limits.budget_known
         self.budget.expects(round_, ahead)
         return is_long
+
+    def _loops_of_numbers(self, code: Code, poll: _C.Poll, names: dict[str, Any]) -> bool:
+        """Note which innermost loops in that of a poll are of numbers alone; whether one is."""
+        for one in _inner(code, poll):
+            inner = self._round(code, one)
+            if inner not in self.numeric:
+                self.numeric[inner] = _is_of_numbers(code, one, names)
+        return any(self.numeric[self._round(code, one)] for one in _inner(code, poll))
+
+    def _is_numeric(self, round_: _C.Round) -> bool:
+        """Whether most of what a loop takes is taken by innermost loops of numbers, its own or of what it calls."""
+        spent = sum(inner.plain for inner, is_of_numbers in self.numeric.items() if is_of_numbers)
+        return self.looked_into[round_] or spent > self.limits.numeric_share * round_.plain
 
     def _own_share(self) -> float:
         """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while

@@ -435,8 +435,12 @@ def test_how_long_comparisons_hold() -> None:
             n -= 1
             t += 0.5
 
+    def of_objects(self: Any, dt: Any) -> None:
+        while self.t < self.grid.end:
+            self.t += dt
+
     compared = {}
-    for function in (steps, leaves, found, asked, both):
+    for function in (steps, leaves, found, asked, both, of_objects):
         code = decode(function.__code__)
         (header, *_) = [one.header for one in loops(code) if one.over != "for"]
         compared[function.__name__] = comparisons(code, header)
@@ -446,6 +450,7 @@ def test_how_long_comparisons_hold() -> None:
         "found": 0,
         "asked": 0,
         "both": 2,
+        "of_objects": 1,
     }
 
     whiles, looks = Whiles(), []
@@ -464,6 +469,39 @@ def test_how_long_comparisons_hold() -> None:
 
     for count in (1, 2):
         assert whiles.rounds_left(5, lambda: compared["steps"], ({"t": Mine(count)}, {"end": 1 << 80}), count) is None
+
+    class Grid:
+        end = 2.0
+
+        @property
+        def t(self) -> float:
+            raise AssertionError("it is not asked")
+
+    simulation, grid = types.SimpleNamespace(t=0.0), Grid()
+    simulation.grid = types.SimpleNamespace(end=2.0)
+    for t, expected in ((0.0, None), (0.5, 30.0)):
+        simulation.t = t
+        assert whiles.rounds_left(6, lambda: compared["of_objects"], ({"self": simulation},), int(20 * t)) == expected
+    for count in (1, 2):
+        computed = {"self": types.SimpleNamespace(t=float(count), grid=grid)}, {"self": grid}
+        for number, names in enumerate(computed, 7):
+            assert whiles.rounds_left(number, lambda: compared["of_objects"], (names,), count) is None
+
+
+def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None:
+    class Rounds:
+        def __init__(self, plain: int) -> None:
+            self.plain = plain
+
+    watch = Watch(policy.Thresholds(numeric_share=0.5))
+    numbers, others, around = map(Rounds, (60, 40, 100))
+    watch.numeric.update({numbers: True, others: False})  # type: ignore[dict-item]
+    watch.looked_into[around] = False  # type: ignore[index]
+    assert watch._is_numeric(around)  # type: ignore[arg-type]
+    numbers.plain = 45
+    assert not watch._is_numeric(around)  # type: ignore[arg-type]
+    watch.looked_into[around] = True  # type: ignore[index]
+    assert watch._is_numeric(around)  # type: ignore[arg-type]
 
 
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:

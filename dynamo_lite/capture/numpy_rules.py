@@ -426,10 +426,8 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     so itself, as float() does; what else needs a number has a better way where no loop is around."""
     tracer = machine.tracer
     in_loop = tracer.regions or tracer.peeling
-    if isinstance(value, ArrayValue):
-        count = masks.count_summed(tracer, value.node, asked)
-        if count is not None:
-            return NumberValue(None, count)
+    if isinstance(value, ArrayValue) and (count := masks.count_summed(tracer, value.node, asked)) is not None:
+        return NumberValue(None, count)
     if isinstance(value, ArrayValue) and not (in_loop or asked):
         int_from_outside(tracer, value)
     if isinstance(value, ArrayValue) and value.number is not None:
