@@ -75,7 +75,7 @@ def comparisons(code: Code, header: int) -> tuple[Comparison, ...]:
 
 
 def _loaded(code: Code, end: int) -> tuple[Instr, ...]:
-    """What loads a number up to instruction `end`: of a variable, or of an object's attribute; () if it is otherwise."""
+    """What loads a number up to instruction `end`, a variable or an attribute of one; () where something else does."""
     begin = end
     while begin > 0 and code.instrs[begin].op == "LOAD_ATTR":
         begin -= 1
