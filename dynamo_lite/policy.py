@@ -47,6 +47,7 @@ class Thresholds:
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
+    as_long: float = 1.0  # times what a loop of numbers has taken, whose end nothing tells, are expected to come
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
     attempt_over: float = 2.0  # times what is there then may go into one attempt, which is given up beyond that
     attempt_least: float = 0.1  # seconds that it may take in any case

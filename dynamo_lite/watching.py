@@ -368,7 +368,8 @@ class Watch:
         self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any], held: dict[str, Any]
     ) -> bool:
         """Tell the budget how long a loop is going to run; whether that is long enough to enter it. A `for` that only
-        its iterator ends says so, and a `while` that only comparisons of numbers end; of any other nothing is expected.
+        its iterator ends says so, and a `while` that only comparisons of numbers end; any other is expected to take as
+        long again as it has taken if it is one of numbers, which win nearly all of it.
 
         A short one, of a function that may be called again, is left to the compiled code of that function.
         held: what the function's variables hold.
@@ -376,6 +377,9 @@ class Watch:
         round_, code = poll.round, function.__code__
         if round_ is None or not round_.n_plain:
             return True
+        if round_ not in self.looked_into:
+            self.looked_into[round_] = self._loops_of_numbers(decoded(code), poll, function.__globals__)
+        is_numeric = self._is_numeric(round_)
         own = self._own_share()  # of the time that passes
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
         ahead, is_long = 0.0, True
@@ -385,6 +389,8 @@ class Watch:
             find = functools.partial(comparisons, decoded(code), poll.place.header)
             coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
             ahead = min((coming or 0.0) * each, most)
+            if coming is None and is_numeric:
+                ahead = self.limits.as_long * plain
         elif rounds is not None and runs_out(decoded(code), poll.place.header):
             left = rounds * each
             ahead = min(left, most)
@@ -393,11 +399,7 @@ class Watch:
             is_inner = poll.place.outer is not None or not is_called
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
-        if round_ not in self.looked_into:
-            self.looked_into[round_] = self._loops_of_numbers(decoded(code), poll, function.__globals__)
-        if ahead:
-            ahead *= self.limits.budget_numbers if self._is_numeric(round_) else self.limits.budget_known
-        self.budget.expects(round_, ahead)
+        self.budget.expects(round_, ahead * (self.limits.budget_numbers if is_numeric else self.limits.budget_known))
         return is_long
 
     def _loops_of_numbers(self, code: Code, poll: _C.Poll, names: dict[str, Any]) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dynamo_lite.watching import Watch
 
 
+_OF_ARRAYS = (b"numpy", b"pylab", b"scipy")
 # Compilers that read the bytecode of the functions which they are given, where polls mean nothing to them.
 _READ_BYTECODE = frozenset({"numba", "numba.cuda", "numba.experimental", "numba.extending", "numba.typed"})
 
@@ -36,8 +37,9 @@ class Program:
         self.refusal: str | None = None
 
     def prepared(self, code: types.CodeType, source: bytes) -> types.CodeType:
-        """The code to run for a file of the user's: with polls, if it speaks of NumPy and imports no other compiler."""
-        if self.refusal or b"numpy" not in source or not policy.is_looked_at(code.co_filename):
+        """The code to run for a file of the user's: with polls, if it speaks of NumPy, or of what brings its names, and
+        imports no other compiler."""
+        if self.refusal or not any(name in source for name in _OF_ARRAYS) or not policy.is_looked_at(code.co_filename):
             return code
         if not _READ_BYTECODE.isdisjoint(code.co_names):
             return code

@@ -333,6 +333,19 @@ for i in range(9):
     require_like(script, {"np": np}, dict, False)
 
 
+def test_names_that_another_module_gives_before_the_loops() -> None:
+    script = """
+from math import *
+x = 0.0
+for i in range(9):
+    x += np.sqrt(i) * sin(i) + pi
+    floor = i
+"""
+    require_like(script, {"np": np}, dict, True)
+    again = script.replace("x = 0.0", "for k in range(2):\n    from cmath import *")
+    require_like(again, {"np": np, "x": 0.0}, dict, False)
+
+
 def test_names_that_are_no_globals_are_left_alone() -> None:
     """Code of a module that is run with locals of its own."""
     script = "x = 0.0\nfor i in range(9):\n    x += np.sqrt(i)\n"

@@ -182,7 +182,8 @@ class Graph:
         NB: that an open size equals another is no fact, since one of the two would get the name of the other."""
         known = self.facts.decide(condition)
         if known is None and isinstance(condition, ScalarOp) and condition.op == "eq":
-            known = self.required().decide(condition)
+            is_open = any(isinstance(size, Symbol) and size.input < 0 for size in condition.operands)
+            known = self.required().decide(condition) if is_open else None
         return known
 
     def __str__(self) -> str:

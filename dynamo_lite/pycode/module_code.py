@@ -31,9 +31,14 @@ def is_module(code: Code) -> bool:
 
 
 def as_function(code: Code) -> Code | None:
-    """A module's code as a function's; None where that could be told."""
-    if any(instr.op == "IMPORT_STAR" or instr.arg in _BY_FRAME for instr in code.instrs if _is_named(instr.arg)):
-        return None
+    """A module's code as a function's; None where that could be told.
+
+    ``from math import *`` is a module's alone: what goes on at a loop must not come to it."""
+    targets = [(index, instr.target) for index, instr in enumerate(code.instrs) if instr.target is not None]
+    once = min((target for index, target in targets if target <= index), default=len(code.instrs))
+    for index, instr in enumerate(code.instrs):
+        if (instr.op == "IMPORT_STAR" and index >= once) or (isinstance(instr.arg, str) and instr.arg in _BY_FRAME):
+            return None
     instrs = (replace(instr, op=_AS_GLOBAL.get(instr.op, instr.op)) for instr in code.instrs)
     return replace(code, instrs=tuple(instrs), flags=code.flags | CO_OPTIMIZED | CO_NEWLOCALS)
 
@@ -64,10 +69,6 @@ def known_flags(code: types.CodeType) -> int:
 
 def _is_ours(variable: str) -> bool:
     return not variable.isidentifier()
-
-
-def _is_named(arg: object) -> bool:
-    return arg is None or isinstance(arg, str)
 
 
 __all__ = ["as_function", "as_module", "is_module", "known_flags", "may_loop", "native_flags"]
