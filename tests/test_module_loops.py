@@ -27,7 +27,7 @@ import pytest
 from dynamo_lite import _C
 from dynamo_lite.watching import Watch
 from tests.copies import copies_of
-from tests.programs.loop_cases import Case
+from tests.programs.loop_cases import Case, loops_in
 from tests.watched import LOOPS_AT_ONCE
 
 pytestmark = pytest.mark.usefixtures("no_mode")
@@ -410,3 +410,25 @@ def test_no_question_calls_what_is_replaced(name: str) -> None:
     finally:
         watch.end()
     assert counts[0] == counts[2]
+
+
+def test_a_loop_behind_which_names_stay_runs_natively_around_another() -> None:
+    """Entered as it runs, with an iteration before the loop proper: what the loop within has ended with is carried."""
+    script = """
+N, sizes = 40, [40, 30]
+for N in sizes:
+    u, w, tv = np.arange(float(N)), np.zeros(N), np.linspace(0, 1, 30)
+    for t in tv:
+        for i in range(2 * N // 2 - 1):
+            w[i] = (u[i + 1] + u[i - 1]) / 2 - 0.1 * (u[i + 1] - u[i - 1])
+        u = np.copy(w)
+"""
+    require_like(script, {"np": np}, dict, True)
+    require_like(script.replace("[40, 30]", "[1, 40]"), {"np": np}, dict, None)
+    watch = Watch(LOOPS_AT_ONCE, "numba")
+    try:
+        exec(watch.watched(compile(script, __file__, "exec")), {"np": np})
+    finally:
+        watch.end()
+    assert watch.compilation is not None
+    assert max(loops_in(segment.capture.graph) for segment in watch.compilation.segments) > 1

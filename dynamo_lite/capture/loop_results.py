@@ -13,17 +13,28 @@ from typing import TYPE_CHECKING
 from dynamo_lite.capture.aggregates import has_items, is_object, with_items
 from dynamo_lite.capture.eithers import put_together
 from dynamo_lite.capture.numbers import as_scalar, with_index
+from dynamo_lite.capture.numpy_rules import read_result
 from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under
+from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, ResultValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.loop_places import Name
     from dynamo_lite.capture.loops import Attempt
+    from dynamo_lite.capture.machine import Machine
 
 TYPES = {"int": int, "float": float, "bool": bool}
+
+
+def as_entered(machine: Machine, value: Value) -> Value:
+    """What a loop goes on with of a value that only it has: a number that a loop before has ended with is read."""
+    value = realise(machine.tracer, value)
+    if isinstance(value, ResultValue) and value not in reachable(machine.tracer):
+        return read_result(machine, value)
+    return value
 
 
 def value_behind(attempt: Attempt, path: Path, before: Value | None, behind: Behind) -> Value:

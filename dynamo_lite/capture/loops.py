@@ -61,6 +61,7 @@ from dynamo_lite.capture.loop_plans import key_of, recall_ways, starts_segment
 from dynamo_lite.capture.loop_results import (
     TYPES,
     array_behind,
+    as_entered,
     carry_positions,
     closes,
     each_item,
@@ -71,7 +72,7 @@ from dynamo_lite.capture.loop_results import (
     value_behind,
 )
 from dynamo_lite.capture.machine import Machine, Returned
-from dynamo_lite.capture.numbered import item_at, under
+from dynamo_lite.capture.numbered import is_held, item_at
 from dynamo_lite.capture.numbers import as_scalar, steps_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
@@ -199,7 +200,8 @@ class Attempt:
             self.bounds = bounds_of(tracer, frame, self.header, self.plan, before, self.stored) or self.bounds
         start, stop, step = self.bounds
         self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
-        self.may_leave = iterator is None or (is_handed_over(iterator) and not self._is_held(iterator))
+        kept_on = iterator is not None and is_held(tracer, frame, self.live_after, iterator)
+        self.may_leave = iterator is None or (is_handed_over(iterator) and not kept_on)
         if tracer.pauses and outermost and self.may_leave:
             self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
@@ -234,7 +236,7 @@ class Attempt:
                 # What one way leaves as it was depends on the iteration before.
                 self.read |= exposed(frame.code, self.loop, self.header, behind, names)
             self._compare_locals(before, live, after)
-            if iterator is not None and walk.leaves and self._is_held(iterator):
+            if iterator is not None and walk.leaves and is_held(tracer, frame, self.live_after, iterator):
                 self.refuse("loop-state", "an iterator from before the loop, which it may leave early")
             if is_while and not walk.leaves:
                 self.refuse("loop-exit", "nothing that it tests")
@@ -323,16 +325,6 @@ class Attempt:
 
     # -- before the body --------------------------------------------------------------------------
 
-    def _is_held(self, iterator: IteratorValue) -> bool:
-        """Whether something but the loop has the iterator, or one under it, and could ask it how far it has got."""
-        frame = self.frame
-        place, locals_ = frame.stack.pop(), frame.locals
-        frame.locals = {name: value for name, value in locals_.items() if name in self.live_after}
-        held = set(reachable(self.machine.tracer))
-        frame.stack.append(place)
-        frame.locals = locals_
-        return not held.isdisjoint(under(iterator))
-
     def _enter_locals(self, live: frozenset[Name]) -> dict[Name, Value]:
         """The values at the header of what the loop assigns; what nobody reads again is dropped."""
         before: dict[Name, Value] = {}
@@ -341,7 +333,9 @@ class Attempt:
             if isinstance(name, Place) and not self._is_read(name):
                 self._set(name, unread(self.plan, name))
             elif value is not None and name in live:
-                before[name] = parted(self.machine.tracer, realise(self.machine.tracer, value))
+                self._set(name, None)  # NB: who else has the value is asked
+                before[name] = parted(self.machine.tracer, as_entered(self.machine, value))
+                self._set(name, value)
                 if name in self.plan.replaced:
                     self.whole[name] = before[name]
                     before[name] = by_parts(self.machine.tracer, before[name])

@@ -181,6 +181,17 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
     return SequenceValue(None, tuple, items)
 
 
+def is_held(tracer: Tracer, frame: Frame, live: frozenset[str], iterator: IteratorValue) -> bool:
+    """Whether something but the loop, on top of whose frame's stack it is, has the iterator or one under it, and could
+    ask it how far it has got. live: the locals that are read behind the loop."""
+    place, locals_ = frame.stack.pop(), frame.locals
+    frame.locals = {name: value for name, value in locals_.items() if name in live}
+    held = set(reachable(tracer))
+    frame.stack.append(place)
+    frame.locals = locals_
+    return not held.isdisjoint(under(iterator))
+
+
 def take_one(iterator: IteratorValue) -> None:
     """Note that the next item is taken."""
     iterator.taken += 1
@@ -208,6 +219,6 @@ def has_ended(iterator: IteratorValue) -> bool:
 
 
 __all__ = [
-    *("CALL", "RULED", "are_private", "end", "goes_over_arrays", "goes_over_grown", "has_ended", "is_numbered"),
-    *("item_at", "numbering", "source_of", "take_one", "trip", "under"),
+    *("CALL", "RULED", "are_private", "end", "goes_over_arrays", "goes_over_grown", "has_ended", "is_held"),
+    *("is_numbered", "item_at", "numbering", "source_of", "take_one", "trip", "under"),
 ]
