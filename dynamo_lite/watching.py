@@ -139,8 +139,11 @@ class Watch:
 
     def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
         """Whether there may be array code between instruction `index` and the next back edge of a loop around it, or a
-        return: an operator, a function of NumPy's or of the user's."""
+        return: an operator, a function of NumPy's or of the user's. What a script does outside of its loops it does
+        once."""
         around = {loop.header for loop in loops(code) if index in loop.body}
+        if code.name == "<module>" and not around:
+            return False
         names = function.__globals__
         seen, ahead = set(), [index]
         while ahead:

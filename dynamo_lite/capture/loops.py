@@ -333,7 +333,7 @@ class Attempt:
             if isinstance(name, Place) and not self._is_read(name):
                 self._set(name, unread(self.plan, name))
             elif value is not None and name in live:
-                self._set(name, None)  # NB: who else has the value is asked
+                self._set(name, ConstantValue(None, None))  # NB: who else has the value is asked
                 before[name] = parted(self.machine.tracer, as_entered(self.machine, value))
                 self._set(name, value)
                 if name in self.plan.replaced:
