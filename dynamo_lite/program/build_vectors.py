@@ -647,7 +647,7 @@ def _squeezed(places: Sequence[Array]) -> list[Array]:
 def _collide(read: Array, target: Array) -> bool:
     """Whether an array may be read elsewhere than where it is written."""
     same = (read.first, read.strides) == (target.first, target.strides)
-    return read.base == target.base and not same
+    return read.base == target.base and not same and (read.part is None or read.part != target.part)
 
 
 def holds_vectors(schedule: Schedule) -> bool:
