@@ -399,8 +399,8 @@ def _short(scalar: str) -> str:
 
 @functools.cache
 def vector_register() -> tuple[str, int]:
-    """The letter by which LLVM knows a vector register of this processor, and how many bytes it holds; ("", 0) where that
-    is not known."""
+    """The letter by which LLVM knows a vector register of this processor, and how many bytes that holds; ("", 0) where
+    this is not known."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return "", 0
     features = llvm.get_host_cpu_features()

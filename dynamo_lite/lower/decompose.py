@@ -219,7 +219,9 @@ def _divide(graph: Graph, node: Node) -> Node | None:
     """By a power of 2 the product is the quotient, bit by bit and with the same flags, in a fraction of the time."""
     x, divisor = node.args
     dtype = node.array_type.dtype
-    if type(divisor) not in (int, float) or node.params or not isinstance(x, Node) or x.array_type.dtype != dtype:
+    if not isinstance(divisor, int | float) or isinstance(divisor, bool) or node.params:
+        return None
+    if not isinstance(x, Node) or x.array_type.dtype != dtype:
         return None
     if dtype.char not in "fd" or not LEAST_INVERTED <= abs(divisor) <= 1 / LEAST_INVERTED:
         return None

@@ -95,7 +95,7 @@ class Array:
     base: the value that goes in, or what is made, whose memory it shows; None: a single element's own. held: the object
     that it is; None of a view. room: the number of the room that it fills. ordered: its strides do not grow from axis
     to axis where these are IN_ORDER; None where they may. packed: nothing lies in between then. part: of a view which
-    array it is of, and the slices of it; parts that differ by the places along axes without a slice are one or apart."""
+    array it is of, and the slices; parts that differ by the places along axes without a slice are one or apart."""
 
     first: Memref
     sizes: tuple[Number, ...]

@@ -46,7 +46,7 @@ LINALG = {
     for number, name in enumerate(abi.LINALG)
     if hasattr(np.linalg._umath_linalg, name)
 }
-ACCUMULATES = {_C.add_accumulate: abi.ACCUMULATE_ADD, _C.multiply_accumulate: abi.ACCUMULATE_MULTIPLY}
+ACCUMULATES = (_C.add_accumulate, _C.multiply_accumulate)
 POSITIONS = (np.ndarray.argmin, np.ndarray.argmax)
 _IN_ORDER = ((("order", "C"),), (("order", "K"),))  # these are one for axes in C order
 _MEDIAN = getattr(np.median, "_implementation", np.median)  # as schedule/call.py calls it
@@ -244,7 +244,8 @@ class VectorBuilder(StepBuilder):
             raise NotCompiled("a cumulative sum of other than vectors of floats or int64")
         self.require_short(x.sizes, x.axes)
         out = self.room(x.dtype, x.sizes, x.axes)
-        what = self.constant(INT64, abi.ACCUMULATES * x.dtype.num + ACCUMULATES[step.function])
+        more = abi.ACCUMULATE_MULTIPLY if step.function is _C.multiply_accumulate else abi.ACCUMULATE_ADD
+        what = self.constant(INT64, abi.ACCUMULATES * x.dtype.num + more)
         self.helper("accumulate", (what, self.begin(out), self.memref(x)), failure=abi.RETURNED_FOLD)
         frame.registers[step.dsts[0]] = out
 
