@@ -262,6 +262,12 @@ def has_other_threads() -> bool:
 def searchsorted(vector: np.ndarray[Any, Any], keys: Any, side: str, /) -> Any:
     """What vector.searchsorted(keys, side) gives."""
 
+def add_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """What function(array, axis) gives, which is np.add.accumulate."""
+
+def multiply_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.multiply.accumulate."""
+
 def interp(compiled: Any, x: Any, xp: Any, fp: Any, /) -> Any:
     """What NumPy's compiled function gives of the others."""
 

@@ -585,16 +585,17 @@ class Emitter:
         for one in body:
             if isinstance(one, Store):
                 self.store(one.memref, index, values.in_memory(one.value), mask)
-            elif isinstance(one, Keep):
-                self.sink(one.value, values)
         return met
 
     def computed(self, body: Iterable[Node], values: Values) -> list[str]:
-        """Compute the operations of a loop's body; the conditions that it notes."""
+        """Compute the operations of a loop's body, and keep what has to be; the conditions that it notes."""
         conditions = []
+        kept = {node.value for node in body if isinstance(node, Keep)}
         for node in body:
             if isinstance(node, Element):
                 emit_element(self.lines, node, values)
+                for value in kept.intersection(node.results):
+                    self.sink(value, values)
             elif isinstance(node, Note):
                 conditions.append(values.operand(node.condition))
         return conditions
@@ -638,8 +639,11 @@ class Emitter:
         return vector
 
     def sink(self, value: Value, values: Values) -> None:
-        kind, name = self.lines.type_of(value.dtype), values.in_memory(value)
-        self.lines.put(f"  store volatile {kind} {name}, ptr %scratch, align {value.dtype.alignment}")
+        """Have the value computed. NB: where it is; further down it would fill a register until then."""
+        name = values.in_memory(value)
+        if not self.lines.pin(value.dtype, name):
+            kind = self.lines.type_of(value.dtype)
+            self.lines.put(f"  store volatile {kind} {name}, ptr %scratch, align {value.dtype.alignment}")
 
     def store(self, memref: Memref, index: str, value: str, mask: str = "") -> None:
         lines, dtype, kind = self.lines, memref.dtype, self.lines.type_of(memref.dtype)

@@ -8,6 +8,7 @@ computed with. INVARIANT: no fast-math flag is ever written.
 from __future__ import annotations
 
 import functools
+import platform
 import struct
 from collections.abc import Iterable
 
@@ -336,6 +337,16 @@ class Lines:
         """The same float, as one that no other instruction is merged with."""
         return self.intrinsic("arithmetic.fence", dtype, [value])
 
+    def pin(self, dtype: DType, value: str) -> bool:
+        """Have a float computed in all lanes, whoever needs it, by no instruction that reads it; False where it fills
+        no vector register."""
+        where, most = vector_register()
+        size = self.width * dtype.itemsize
+        if dtype.char not in "fd" or not where or (size and not 16 <= size <= most):
+            return False
+        self.put(f'  call void asm sideeffect "", "{where}"({self.type_of(dtype)} {value})')
+        return True
+
     def quiet_compare(self, predicate: str, dtype: DType, args: list[str]) -> str:
         """Compare floats without setting the invalid flag for a quiet NaN, as no plain vector fcmp of LLVM does."""
         kind = self.type_of(dtype)
@@ -384,6 +395,16 @@ def _part_type(dtype: DType) -> str:
 
 def _short(scalar: str) -> str:
     return {"float": "f32", "double": "f64"}.get(scalar, scalar)
+
+
+@functools.cache
+def vector_register() -> tuple[str, int]:
+    """The letter by which LLVM knows a vector register of this processor, and how many bytes that holds; ("", 0) where
+    this is not known."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return "", 0
+    features = llvm.get_host_cpu_features()
+    return ("v", 64) if features.get("avx512vl") else ("x", 32 if features.get("avx") else 16)
 
 
 @functools.cache

@@ -67,6 +67,8 @@ def assemble(graph: Graph, orders: Orders) -> None:
             graph.nodes.append(node)
         else:
             replaced[node] = new
+            if isinstance(new, Node):  # what is made of it asks before all uses are replaced
+                orders.known[node] = orders.of(new)
     replace_uses(graph, replaced)
 
 

@@ -94,7 +94,8 @@ class Array:
     """An array: its first element, sizes and strides in bytes. axes: for each axis those that are at least as long.
     base: the value that goes in, or what is made, whose memory it shows; None: a single element's own. held: the object
     that it is; None of a view. room: the number of the room that it fills. ordered: its strides do not grow from axis
-    to axis where these are IN_ORDER; None where they may. packed: nothing lies in between then."""
+    to axis where these are IN_ORDER; None where they may. packed: nothing lies in between then. part: of a view which
+    array it is of, and the slices; parts that differ by the places along axes without a slice are one or apart."""
 
     first: Memref
     sizes: tuple[Number, ...]
@@ -105,6 +106,7 @@ class Array:
     room: int | None = None
     ordered: frozenset[Axis] | None = frozenset()
     packed: bool = False
+    part: tuple[Any, ...] | None = None
 
     @property
     def dtype(self) -> DType:
@@ -257,7 +259,10 @@ class StepBuilder(ComplexBuilder):
             return Point(first, source.base)
         ordered = frozenset() if len(sizes) == 1 else ordered
         packed = source.packed and all(entry in (None, FULL) for entry in entries)
-        return Array(first, tuple(sizes), tuple(strides), tuple(axes), source.base, ordered=ordered, packed=packed)
+        slices = tuple([entry if entry is None or isinstance(entry, tuple) else "place" for entry in entries])
+        are_known = all(isinstance(bound, int | None) for one in slices if isinstance(one, tuple) for bound in one)
+        part = (source.first, slices) if are_known else None
+        return Array(first, tuple(sizes), tuple(strides), tuple(axes), source.base, None, None, ordered, packed, part)
 
     def window(self, entry: tuple[Any, ...], size: Number, frame: Frame) -> tuple[Value, Number, bool]:
         """Of a slice where it begins, its length, and whether that was found short only now."""

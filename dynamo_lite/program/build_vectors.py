@@ -46,7 +46,7 @@ LINALG = {
     for number, name in enumerate(abi.LINALG)
     if hasattr(np.linalg._umath_linalg, name)
 }
-ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
+ACCUMULATES = (_C.add_accumulate, _C.multiply_accumulate)
 POSITIONS = (np.ndarray.argmin, np.ndarray.argmax)
 _IN_ORDER = ((("order", "C"),), (("order", "K"),))  # these are one for axes in C order
 _MEDIAN = getattr(np.median, "_implementation", np.median)  # as schedule/call.py calls it
@@ -74,7 +74,7 @@ class VectorBuilder(StepBuilder):
             self.linalg(step, frame)
         elif step.function is operator.getitem and len(step.args) == 2:
             self.gather(step, frame)
-        elif step.function in ACCUMULATES and len(step.args) == 1:
+        elif step.function in ACCUMULATES:
             self.accumulate(step, frame)
         elif step.function in POSITIONS and len(step.args) == 1:
             self.positions(step, frame)
@@ -239,12 +239,12 @@ class VectorBuilder(StepBuilder):
 
     def accumulate(self, step: Call, frame: Frame) -> None:
         """The cumulative sum or product of a vector."""
-        x, (type_,) = self.array(step.args[0], frame), step.types
+        x, (type_,) = self.array(step.args[1], frame), step.types
         if len(x.sizes) != 1 or x.dtype != type_.dtype or type_.dtype.char not in "fdl":
             raise NotCompiled("a cumulative sum of other than vectors of floats or int64")
         self.require_short(x.sizes, x.axes)
         out = self.room(x.dtype, x.sizes, x.axes)
-        more = abi.ACCUMULATE_MULTIPLY if step.function == np.multiply.accumulate else abi.ACCUMULATE_ADD
+        more = abi.ACCUMULATE_MULTIPLY if step.function is _C.multiply_accumulate else abi.ACCUMULATE_ADD
         what = self.constant(INT64, abi.ACCUMULATES * x.dtype.num + more)
         self.helper("accumulate", (what, self.begin(out), self.memref(x)), failure=abi.RETURNED_FOLD)
         frame.registers[step.dsts[0]] = out
@@ -647,7 +647,7 @@ def _squeezed(places: Sequence[Array]) -> list[Array]:
 def _collide(read: Array, target: Array) -> bool:
     """Whether an array may be read elsewhere than where it is written."""
     same = (read.first, read.strides) == (target.first, target.strides)
-    return read.base == target.base and not same
+    return read.base == target.base and not same and (read.part is None or read.part != target.part)
 
 
 def holds_vectors(schedule: Schedule) -> bool:

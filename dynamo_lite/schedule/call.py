@@ -74,6 +74,8 @@ _INTERP = getattr(np.interp, "_implementation", np.interp).__globals__.get("comp
 _EINSUM = getattr(np._core.multiarray, "c_einsum", None)
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
 
+_ACCUMULATES = {np.add: _C.add_accumulate, np.multiply: _C.multiply_accumulate}
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -100,6 +102,8 @@ def call(node: Node) -> Direct:
         return op.ufunc, node.args, keywords
     if node.op in _OPERATORS and not params:
         return _OPERATORS[node.op], node.args, {}
+    if node.op == "accumulate" and params["ufunc"] in _ACCUMULATES and _keeps_dtype(node):
+        return _ACCUMULATES[params["ufunc"]], (params["ufunc"].accumulate, *node.args, params["axis"]), {}
     if node.op in _UFUNC_METHODS:
         names = _UFUNC_METHODS[node.op]
         keywords = {names.get(key, key): value for key, value in params.items() if key != "ufunc"}
@@ -166,6 +170,15 @@ def _interpolates_alike() -> bool:
     x = 6.0 * samples.uniform(2000) - 3.0
     assert _INTERP is not None
     return bool(np.array_equal(_C.interp(_INTERP, x, xp, fp), _INTERP(x, xp, fp)))
+
+
+def _keeps_dtype(node: Node) -> bool:
+    """Whether an array is accumulated in its own dtype, one that csrc/accumulate.c knows."""
+    (x,) = node.args
+    if not isinstance(x, Node) or not _is_array(x):
+        return False
+    dtype = x.array_type.dtype
+    return dtype.char in "fdl" and node.params.get("dtype", dtype) == dtype == node.array_type.dtype
 
 
 def _has_doubles(args: tuple[Argument, ...], *ndims: int) -> bool:

@@ -5,14 +5,19 @@ AVX-512 has instructions that compute some lanes only, which the code generator 
 
 from __future__ import annotations
 
+import random
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.numba.functions import emit_function, function_of
+from dynamo_lite.backends.numba.llvm_text import vector_register
 
 import dynamo_lite
+from dynamo_lite.schedule.steps import Kernel
+from tests.program.kernels import KernelMaker
 
 LENGTHS = (1, 3, 7, 8, 9, 16, 17, 33)
 
@@ -82,3 +87,16 @@ def outcome(function: Callable[[Any, Any], Any], x: Any, y: Any) -> tuple[list[s
     found = {str(warning.message) for warning in caught}
     assert found
     return sorted(found), b"".join(part.tobytes() for part in np.atleast_1d(result))
+
+
+@pytest.mark.skipif(vector_register()[1] < 64, reason="vectors take two registers, which LLVM can only store")
+def test_what_nobody_may_need_is_computed_without_a_store() -> None:
+    maker = KernelMaker(random.Random(0), "ddd")
+    product = maker.add("multiply", 0, 1)
+    arm = maker.add("add", product, 2)
+    chosen = maker.add("where", maker.add("less", product, 2), arm, 2)
+    kernel = Kernel(tuple(maker.dtypes[:3]), tuple(maker.ops), (chosen,))
+    text = emit_function(function_of(kernel, "cccc"), "kernel")
+    vectors = [line for line in text.splitlines() if "x double>" in line]
+    assert any("asm sideeffect" in line for line in vectors)
+    assert not any("volatile" in line for line in vectors), text

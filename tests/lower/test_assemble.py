@@ -100,6 +100,8 @@ MATRICES = [
     *(f"np.pad(u, {width}, mode={mode!r})" for width in ("1", "((1, 0), (0, 2))", "((0, 0), (1, 1))") for mode in
       ("constant", "edge", "wrap", "reflect", "symmetric")),
     "np.pad(u * 2.0, 1, constant_values=0.5)[1:, :-1] - 1",
+    "np.pad(np.pad(u, 1, mode='edge')[2:, 1:-1] + v[:, :], 1)",
+    "np.pad(np.pad(u, ((1, 0), (0, 2)))[1:] * 2.0, 1, mode='wrap') + 0.5",
     "np.repeat(u, 2, axis=0)",
     "np.repeat(u, 2, axis=1) * 0.5",
     "np.repeat(np.repeat(u, 2, axis=0), 2, axis=1)",

@@ -211,3 +211,35 @@ def test_isclose_reports_what_numpy_does() -> None:
         compile_options={"options": {"cost_model": False, "check": 1}},
         calls=2,
     )
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("divisor", [2, 4.0, -0.125, 2.0**90, 2.0**-90])
+def test_a_quotient_by_a_power_of_two_is_a_product(divisor: float, dtype: str) -> None:
+    limits = np.finfo(dtype)
+    special = [0.0, -0.0, np.inf, np.nan, 1.0, limits.max, limits.tiny, 3 * limits.smallest_subnormal, 1 / 3]
+    x = np.array([*special, *(-one for one in special)], dtype)
+    with np.errstate(all="ignore"):
+        text = decomposed(lambda x: x / divisor, x)
+    assert "divide" not in text and f"multiply(%x, {1 / divisor})" in text
+    fast = dynamo_lite.compile(lambda x: x / divisor, options={"cost_model": False})
+    for one in x:  # each with its own flags
+        for kind in ("over", "under", "invalid"):
+            found = []
+            for function in (fast, lambda x: x / divisor):
+                with np.errstate(all="ignore", **{kind: "raise"}):
+                    try:
+                        found.append(function(np.full(9, one)).tobytes())
+                    except FloatingPointError as error:
+                        found.append(str(error).encode())
+            assert found[0] == found[1], (one, kind)
+
+
+@pytest.mark.parametrize("divisor", [3.0, 0.0, 2.0**300, np.inf, np.float64(2.0), True])
+def test_other_quotients_stay(divisor: Any) -> None:
+    with np.errstate(all="ignore"):
+        assert "divide(" in decomposed(lambda x: x / divisor, np.arange(3.0))
+
+
+def test_a_quotient_of_integers_stays() -> None:
+    assert "divide(" in decomposed(lambda x: x / 2, np.arange(3))

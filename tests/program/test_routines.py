@@ -13,6 +13,7 @@ from dynamo_lite.backends.kernels.functions import routine_of
 from dynamo_lite.backends.kernels.loops import same_values
 from dynamo_lite.backends.numba.emit_loop import emit_loop
 
+import dynamo_lite
 from dynamo_lite.config import config
 from dynamo_lite.program import ir
 from dynamo_lite.program.ir import Node, Routine, Value, inner, walk
@@ -278,3 +279,31 @@ def test_promote_keeps_an_element_in_a_register() -> None:
     ((machine, classes),) = collected(two, np.ones(4), np.ones(4), 4)
     (loop,) = (node for node in routine_of(machine, classes).body if isinstance(node, ir.Range))
     assert not any(one.again for one in loop.carried)
+
+
+def columns(a, b, n):  # type: ignore[no-untyped-def]
+    for k in range(1, n):
+        a[:, :, k] = np.minimum(a[:, :, k], a[:, :, k - 1] + b[k])
+        a[1:, 0, k] = a[1:, 0, -k] * 2.0
+
+
+def moved(a, b, n):  # type: ignore[no-untyped-def]
+    for k in range(1, n):
+        a[1:, :, k] = a[:-1, :, k - 1] + b[k]  # apart, but for one who looks at the slices only
+        a[:, 1:, k] = a[:, :-1, k] * 0.5
+
+
+@pytest.mark.parametrize(("function", "copies"), [(columns, 0), (moved, 1)])
+def test_what_lies_at_another_place_along_an_axis_is_written_at_once(
+    function: Callable[..., Any], copies: int
+) -> None:
+    random = np.random.default_rng(2)
+    ((machine, classes),) = collected(function, random.random((4, 4, 6)), random.random(6), 6)
+    assert to_text(routine_of(machine, classes)).count("call copy") == copies
+    assert any(require_same(machine, classes, seed) for seed in range(5))
+    for n in (1, 2, 6):
+        a, b = random.random((4, 4, n)), random.random(n)
+        expected = a.copy()
+        function(expected, b, n)
+        dynamo_lite.compile(function, options={"cost_model": False})(a, b, n)
+        assert a.tobytes() == expected.tobytes()

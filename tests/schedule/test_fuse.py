@@ -85,7 +85,7 @@ def test_a_stencil_into_another_array_is_written_directly() -> None:
 def test_an_overlapping_stencil_needs_a_temporary() -> None:
     function, arguments = PROGRAMS["overlapping_store"]
     text = steps(function, *arguments)
-    assert "r4 = map[sub(s0, 2)](r1, r2, 2)\n  r3[...] = map[sub(s0, 2)](r4)" in text
+    assert "r4 = map[sub(s0, 2)](r1, r2, 0.5)\n  r3[...] = map[sub(s0, 2)](r4)" in text
     assert "save" not in text  # the copy cannot decline, and nothing comes after it
 
 
