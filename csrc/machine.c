@@ -55,6 +55,7 @@ typedef struct {
     PyObject **made; /* borrowed from lists: the NumPy scalars and arrays that appends have made */
     npy_intp n_made, room_made;
     PyObject *lists; /* the lists that the code has made, or NULL */
+    PyObject *kept[DL_MOST_KEPT]; /* owned, or NULL: what it keeps until it keeps something else in that place */
 } Watch;
 
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to stop. */
@@ -189,12 +190,19 @@ append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, co
     return append_made(watch, list, array);
 }
 
+/* The journal of a run. */
+static DlJournal *
+journal_of(const npy_intp *block)
+{
+    return &((Watch *)block[DL_WORD_RUN])->run->outermost->journal;
+}
+
 /* A new list, borrowed; None, which takes no items, where there is no memory. */
 static PyObject *
 new_list(npy_intp *block)
 {
     Watch *watch = (Watch *)block[DL_WORD_RUN];
-    PyObject *list = PyList_New(0);
+    PyObject *list = dl_journal_list(journal_of(block), 0);
     watch->lists = watch->lists ? watch->lists : PyList_New(0);
     if (list != NULL && watch->lists != NULL && !dl_append_object(watch->lists, Py_NewRef(list))) {
         Py_DECREF(list);
@@ -203,6 +211,108 @@ new_list(npy_intp *block)
     PyErr_Clear();
     Py_XDECREF(list);
     return Py_None;
+}
+
+/* Keep an object, of which the reference is taken, in a place; 1 for NULL. */
+static int32_t
+keep_new(npy_intp *block, npy_intp place, PyObject *object)
+{
+    PyErr_Clear();
+    if (object == NULL) {
+        return 1;
+    }
+    Py_XSETREF(((Watch *)block[DL_WORD_RUN])->kept[place], object);
+    return 0;
+}
+
+static int32_t
+keep(npy_intp *block, npy_intp place, PyObject *object)
+{
+    return keep_new(block, place, Py_NewRef(object));
+}
+
+/* An item of a list, which is kept in a place; 1 where there is none. */
+static int32_t
+list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item)
+{
+    if (!PyList_CheckExact(list)) {
+        return 1;
+    }
+    index += index < 0 ? PyList_GET_SIZE(list) : 0;
+    if ((uint64_t)index >= (uint64_t)PyList_GET_SIZE(list)) {
+        return 1;
+    }
+    PyObject **kept = &((Watch *)block[DL_WORD_RUN])->kept[place], *old = *kept;
+    *item = PyList_GET_ITEM(list, index);
+    if (old != *item) {
+        *kept = Py_NewRef(*item);
+        Py_XDECREF(old);
+    }
+    return 0;
+}
+
+/* A list of somebody else's is about to become longer; 1 where there is no memory. */
+static int32_t
+list_touch(npy_intp *block, PyObject *list)
+{
+    int failed = !PyList_CheckExact(list) || dl_journal_change(journal_of(block), list, PyList_GET_SIZE(list));
+    PyErr_Clear();
+    return failed;
+}
+
+/* Put an object, or a new number, or a number with a tag (objects.c), into a list: as dl_list_store. */
+static int32_t
+list_put(npy_intp *block, PyObject *list, int64_t index, PyObject *object)
+{
+    return dl_list_store(journal_of(block), list, index, Py_NewRef(object));
+}
+
+static int32_t
+list_put_number(npy_intp *block, PyObject *list, int64_t index, npy_intp type, int64_t bits)
+{
+    return dl_list_store(journal_of(block), list, index, dl_make_object((int)type, bits));
+}
+
+static int32_t
+list_put_tagged(npy_intp *block, PyObject *list, int64_t index, npy_intp type, PyObject *table, int64_t tag, int64_t bits)
+{
+    return dl_list_store(journal_of(block), list, index, dl_tagged_object(table, (int)type, tag, bits));
+}
+
+/* New lists, which are kept in a place: of an object so many times, of a part of another one; 1 where there is no memory,
+ * or no list. */
+static int32_t
+list_repeated(npy_intp *block, npy_intp place, PyObject *object, npy_intp n, PyObject **list)
+{
+    *list = dl_list_filled(journal_of(block), object, n);
+    return keep_new(block, place, *list);
+}
+
+static int32_t
+list_copy(npy_intp *block, npy_intp place, PyObject *of, npy_intp first, npy_intp last, PyObject **list)
+{
+    if (!PyList_CheckExact(of)) {
+        return 1;
+    }
+    *list = dl_list_part(journal_of(block), of, first, last);
+    return keep_new(block, place, *list);
+}
+
+/* Take an item off a list, which is kept in a place; 1 where there is none. */
+static int32_t
+list_pop(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item)
+{
+    Py_ssize_t size = PyList_CheckExact(list) ? PyList_GET_SIZE(list) : 0;
+    index += index < 0 ? size : 0;
+    if ((uint64_t)index >= (uint64_t)size || dl_journal_change(journal_of(block), list, -1)) {
+        PyErr_Clear();
+        return 1;
+    }
+    *item = Py_NewRef(PyList_GET_ITEM(list, index));
+    if (PyList_SetSlice(list, index, index + 1, NULL) < 0) {
+        Py_CLEAR(*item);
+    }
+    return keep_new(block, place, *item);
 }
 
 /* Random numbers into packed memory, of a kind, with its parameters; 1 where NumPy would raise. */
@@ -472,7 +582,7 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
         }
         const DlReg *reg = &run->regs[operand->index];
         if (self->types[i] == NPY_OBJECT) {
-            if (reg->object == NULL || !(PyList_CheckExact(reg->object) || DL_OBJECTS_CHECK(reg->object) || dl_draws_has(reg->object))) {
+            if (reg->object == NULL) {
                 return 0;
             }
             continue;
@@ -566,6 +676,10 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
     const DlProgram *body = step->body;
     for (int k = 0; k < step->n_carried; k++, word += DL_RESULT_WORDS) {
         DlReg *dst = &run->regs[step->dsts[k]];
+        if (step->machine->types[k] == NPY_OBJECT) {
+            dl_reg_take(dst, Py_NewRef((PyObject *)word[0]));
+            continue;
+        }
         if (word[DL_RESULT_ORIGIN] != 0) {
             PyObject *object = object_of(watch, word[DL_RESULT_ORIGIN]);
             if (object == NULL) {
@@ -680,6 +794,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     watch.made = NULL;
     watch.n_made = watch.room_made = 0;
     watch.lists = NULL;
+    memset(watch.kept, 0, sizeof watch.kept);
     memset(watch.rooms, 0, (size_t)self->n_rooms * sizeof *watch.rooms);
     npy_intp *words = block.block;
     words[DL_WORD_LOOK] = (npy_intp)&look;
@@ -717,6 +832,9 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     }
     PyMem_Free(watch.made);
     Py_XDECREF(watch.lists);
+    for (int i = 0; i < DL_MOST_KEPT; i++) {
+        Py_XDECREF(watch.kept[i]);
+    }
     if (again) { /* as if it had not run */
         dl_fp_set(before);
         block.flags = 0;

@@ -1,6 +1,7 @@
-/* What machine code does with lists (machine.c): appends to them, makes objects of bits, packs items into tuples.
+/* What machine code does with lists (machine.c): reads and puts items, makes objects of bits, packs items into tuples.
  *
- * INVARIANT: what an iteration has appended stands at the end of a list, where a decline cuts it off.
+ * INVARIANT: what an iteration has appended stands at the end of a list, where a decline cuts it off; what it has put
+ * elsewhere the journal knows.
  */
 #include "machine_lists.h"
 
@@ -43,17 +44,23 @@ dl_append_number(PyObject *list, npy_intp type, int64_t bits)
     return dl_append_object(list, dl_make_object((int)type, bits));
 }
 
-int32_t
-dl_append_tagged(PyObject *list, npy_intp type, PyObject *table, int64_t tag, int64_t bits)
+PyObject *
+dl_tagged_object(PyObject *table, int type, int64_t tag, int64_t bits)
 {
     PyObject *object = Py_XNewRef(dl_objects_find(table, tag));
     if (object == NULL) {
-        object = dl_make_object((int)type, bits);
+        object = dl_make_object(type, bits);
         if (object != NULL && dl_objects_note(table, tag, object) < 0) {
             Py_CLEAR(object);
         }
     }
-    return dl_append_object(list, object);
+    return object;
+}
+
+int32_t
+dl_append_tagged(PyObject *list, npy_intp type, PyObject *table, int64_t tag, int64_t bits)
+{
+    return dl_append_object(list, dl_tagged_object(table, (int)type, tag, bits));
 }
 
 int32_t
@@ -76,4 +83,84 @@ dl_append_pack(PyObject *list, npy_intp n, npy_intp is_tuple)
         return 1;
     }
     return dl_append_object(list, packed);
+}
+
+int32_t
+dl_object_number(PyObject *object, npy_intp of, int64_t *bits)
+{
+    int overflow = 0;
+    switch (of) {
+    case DL_READ_FLOAT:
+        if (!PyFloat_CheckExact(object)) {
+            return 1;
+        }
+        memcpy(bits, &((PyFloatObject *)object)->ob_fval, sizeof *bits);
+        return 0;
+    case DL_READ_INT:
+        if (!PyLong_CheckExact(object)) {
+            return 1;
+        }
+        *bits = PyLong_AsLongLongAndOverflow(object, &overflow);
+        return overflow != 0;
+    case DL_READ_BOOL:
+        *bits = object == Py_True;
+        return !PyBool_Check(object);
+    case DL_READ_LENGTH:
+        *bits = PyList_CheckExact(object) ? PyList_GET_SIZE(object) : -1;
+        return *bits < 0;
+    }
+    return 1;
+}
+
+int32_t
+dl_list_number(PyObject *list, int64_t index, npy_intp of, int64_t *bits)
+{
+    if (!PyList_CheckExact(list)) {
+        return 1;
+    }
+    index += index < 0 ? PyList_GET_SIZE(list) : 0;
+    return (uint64_t)index >= (uint64_t)PyList_GET_SIZE(list) || dl_object_number(PyList_GET_ITEM(list, index), of, bits);
+}
+
+PyObject *
+dl_list_part(DlJournal *journal, PyObject *list, Py_ssize_t first, Py_ssize_t last)
+{
+    Py_ssize_t n = PySlice_AdjustIndices(PyList_GET_SIZE(list), &first, &last, 1);
+    PyObject *part = dl_journal_list(journal, n);
+    for (Py_ssize_t i = 0; i < n && part != NULL; i++) {
+        PyList_SET_ITEM(part, i, Py_NewRef(PyList_GET_ITEM(list, first + i)));
+    }
+    return part;
+}
+
+PyObject *
+dl_list_filled(DlJournal *journal, PyObject *item, Py_ssize_t n)
+{
+    PyObject *list = dl_journal_list(journal, n < 0 ? 0 : n);
+    for (Py_ssize_t i = 0; i < n && list != NULL; i++) {
+        PyList_SET_ITEM(list, i, Py_NewRef(item));
+    }
+    return list;
+}
+
+int32_t
+dl_list_store(DlJournal *journal, PyObject *list, int64_t index, PyObject *object)
+{
+    int failed = object == NULL || !PyList_CheckExact(list);
+    if (!failed && index == DL_AT_END) {
+        failed = dl_journal_change(journal, list, PyList_GET_SIZE(list)) || PyList_Append(list, object) < 0;
+        Py_DECREF(object);
+        PyErr_Clear();
+        return failed;
+    }
+    index += !failed && index < 0 ? PyList_GET_SIZE(list) : 0;
+    if (failed || (uint64_t)index >= (uint64_t)PyList_GET_SIZE(list) || dl_journal_change(journal, list, index)) {
+        PyErr_Clear();
+        Py_XDECREF(object);
+        return 1;
+    }
+    PyObject *old = PyList_GET_ITEM(list, index);
+    PyList_SET_ITEM(list, index, object);
+    Py_DECREF(old);
+    return 0;
 }

@@ -177,6 +177,9 @@ class Objects:
     def at(self, tag: int, number: Any = None, /) -> Any:
         """The object with that tag, which is `number` where there is none yet."""
 
+    def tag(self, taken: Any, /) -> int:
+        """The tag of what was taken of a list."""
+
     @staticmethod
     def list_of(
         values: np.ndarray[Any, Any],

@@ -36,9 +36,16 @@ from dynamo_lite.program.ir import (
 )
 
 # Where a function of C takes the address of its result, and which ones take the block.
-RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append_scalar", "append_array", "new_list", "draw", "draw_integers")
-TAKES_BITS = ("append", "append_tagged", "append_scalar")  # of the last operand
+RESULT_AT = {
+    **{"python_power": 2, "python_function": 3, "product": 1, "fold": 1, "object_number": 2, "list_number": 3},
+    "object_tag": 2,
+    **{"list_item": 4, "list_pop": 4, "list_repeated": 4, "list_copy": 5},
+}
+TAKES_BLOCK = (
+    *("append_scalar", "append_array", "new_list", "draw", "draw_integers", "keep", "list_item", "list_touch"),
+    *("list_put", "list_put_number", "list_put_tagged", "list_repeated", "list_copy", "list_pop"),
+)
+TAKES_BITS = ("append", "append_tagged", "append_scalar", "list_put_number", "list_put_tagged")  # of the last operand
 
 
 def emit_loop(routine: Routine, name: str) -> tuple[str, Loops, int]:

@@ -57,9 +57,16 @@ RETURNED = {
     getattr(abi, name): name.removeprefix("RETURNED_").lower() for name in dir(abi) if name.startswith("RETURNED_")
 }
 # Where a function of C takes the address of its result, and which ones take the block.
-RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append_scalar", "append_array", "new_list", "draw", "draw_integers")
-TAKES_BITS = ("append", "append_tagged", "append_scalar")  # of the last operand
+RESULT_AT = {
+    **{"python_power": 2, "python_function": 3, "product": 1, "fold": 1, "object_number": 2, "list_number": 3},
+    "object_tag": 2,
+    **{"list_item": 4, "list_pop": 4, "list_repeated": 4, "list_copy": 5},
+}
+TAKES_BLOCK = (
+    *("append_scalar", "append_array", "new_list", "draw", "draw_integers", "keep", "list_item", "list_touch"),
+    *("list_put", "list_put_number", "list_put_tagged", "list_repeated", "list_copy", "list_pop"),
+)
+TAKES_BITS = ("append", "append_tagged", "append_scalar", "list_put_number", "list_put_tagged")  # of the last operand
 
 
 def emit_loop(routine: Routine) -> tuple[str, Loops, int]:
@@ -617,7 +624,7 @@ class LoopEmitter:
         """An operand of a function of C: of a memref with axes also their sizes and strides."""
         if isinstance(one, Memref):
             return [f"ptr {self.pointers[one]}", *(f"i64 {name}" for name in self.names((*one.extents, *one.strides)))]
-        return [f"{'ptr' if one.dtype.hasobject else scalar_type(one.dtype)} {self.in_memory(one)}"]
+        return [f"{scalar_type(one.dtype)} {self.in_memory(one)}"]
 
     def helper(self, node: Helper) -> None:
         lines, operands = self.lines, list(node.operands)
@@ -629,8 +636,7 @@ class LoopEmitter:
         place = RESULT_AT.get(node.name)
         if node.results and place is None:
             (result,) = node.results
-            kind = "ptr" if result.dtype.hasobject else scalar_type(result.dtype)
-            self.loaded(result, self.call(node.name, kind, words))
+            self.loaded(result, self.call(node.name, scalar_type(result.dtype), words))
             return
         if place is not None:
             words.insert(place, "ptr %helper.result")

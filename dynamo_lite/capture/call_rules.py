@@ -19,7 +19,17 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import cells, complex_operators, consumers, draws, lists, numpy_rules, scopes, text_methods
+from dynamo_lite.capture import (
+    cells,
+    complex_operators,
+    consumers,
+    draws,
+    lists,
+    numpy_rules,
+    object_lists,
+    scopes,
+    text_methods,
+)
 from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, may_choose, split
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.folding import python_result
@@ -57,6 +67,7 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     LazyValue,
+    ListValue,
     MethodValue,
     NumberValue,
     ObjectValue,
@@ -223,6 +234,14 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
     if isinstance(owner, LazyValue) and type(owner.concrete) is list and name == "append" and len(args) == 1:
         lists.append_outside(machine, owner, args[0])
         return ConstantValue(None, None)
+    if isinstance(owner, ListValue) and not kwargs:
+        if name == "append" and len(args) == 1:
+            object_lists.put(machine, owner, None, args[0])
+            return ConstantValue(None, None)
+        if name == "pop" and len(args) <= 1:
+            return object_lists.pop(machine, owner, *(args or [None]))
+        if name == "copy" and not args:
+            return object_lists.copy(machine, owner)
     if isinstance(owner, RecordValue) and not args:
         return replaced(owner, kwargs)
     if isinstance(owner, SequenceValue) and not kwargs:
@@ -353,6 +372,8 @@ def _make_sequence(kind: type) -> Rule:
         if not args and not kwargs:
             return SequenceValue(None, kind, [])
         value = only(args, kwargs)
+        if kind is list and isinstance(found := machine.realised(value), ListValue):
+            return object_lists.copy(machine, found)
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
         made = as_loop(machine, consumers.list_of, value) if kind is list else None

@@ -22,6 +22,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.aggregates import Object, has_items, is_like, is_object, with_items
 from dynamo_lite.capture.complex_numbers import parted
+from dynamo_lite.capture.holdings import agree
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import grown_length
@@ -35,6 +36,7 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
+    ListValue,
     NumberValue,
     Picked,
     RecordValue,
@@ -268,7 +270,7 @@ class Merge:
     orelse: Region
     nodes: list[tuple[Node, Node]] = field(default_factory=list)
     numbers: list[tuple[Scalar, Scalar]] = field(default_factory=list)
-    arrays: list[ArrayValue] = field(default_factory=list)  # of the nodes
+    arrays: list[ArrayValue | ListValue] = field(default_factory=list)  # of the nodes
     scalars: list[tuple[NumberValue, int]] = field(default_factory=list)  # of the numbers, with their place
     eithers: list[EitherValue] = field(default_factory=list)
     equals: list[NumberValue] = field(default_factory=list)  # numbers that are equal, and not the same objects
@@ -328,6 +330,10 @@ class Merge:
                 self.nodes.append((first.node, second.node))
                 self.arrays.append(ArrayValue(None, first.node))
                 return self.arrays[-1]
+        if isinstance(first, ListValue) and isinstance(second, ListValue) and agree(first, second):
+            self.nodes.append((first.node, second.node))
+            self.arrays.append(ListValue(None, first.node, first.holding))
+            return self.arrays[-1]
         if self.goes_by_items(first, second):
             self.gone += filter(is_object, (first, second))
             pairs = zip(first.items, second.items, strict=True)  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from dynamo_lite.budget import spend
-from dynamo_lite.capture import lists
+from dynamo_lite.capture import lists, object_lists
 from dynamo_lite.capture.columns import foresee_columns, is_row, open_columns, parts
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine
@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     GeneratorValue,
     IteratorValue,
+    ListValue,
     NestedValue,
     NumberedValue,
     NumberValue,
@@ -57,6 +58,8 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             return value
         case NumberedValue() if machine.tracer.native_loops:
             return IteratorValue(None, value, kind="array")
+        case ListValue() if machine.tracer.native_loops:
+            return IteratorValue(None, value, kind="array", items=[object_lists.length(machine, value)])
         case NestedValue() if is_row(value):
             return IteratorValue(None, value, kind="array")
         case NestedValue():

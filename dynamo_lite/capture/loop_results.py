@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from dynamo_lite.capture.aggregates import has_items, is_object, with_items
 from dynamo_lite.capture.eithers import put_together
+from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.value import Carried, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
 
@@ -56,10 +57,10 @@ def note_kept(attempt: Attempt, path: Path, before: Value, after: Value) -> None
         attempt.region.kept.pop(path, None)
 
 
-def array_behind(attempt: Attempt, path: Path, behind: Behind) -> ArrayValue:
-    """The array at `path`: what the loop yields, or what was there before it."""
-    places = behind.places
-    return ArrayValue(None, behind.results[places[path]]) if path in places else attempt.leaves[path][0]
+def array_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
+    """The array, or list, at `path`: what the loop yields, or what was there before it."""
+    before, places = attempt.leaves[path][0], behind.places
+    return with_node(before, behind.results[places[path]]) if path in places else before
 
 
 def _final_behind(attempt: Attempt, path: Path, value: Value, behind: Behind) -> Value:

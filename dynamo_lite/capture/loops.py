@@ -34,6 +34,7 @@ from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
+from dynamo_lite.capture.holdings import agree, with_node
 from dynamo_lite.capture.leaving import (
     CannotLeave,
     counted,
@@ -74,6 +75,7 @@ from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar, steps_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
+from dynamo_lite.capture.object_lists import convert, is_eligible, try_objects
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import Place, Snapshot, get, put, snapshot, unread
 from dynamo_lite.capture.promises import MAX_PEELED, learn
@@ -90,6 +92,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     EitherValue,
     IteratorValue,
+    ListValue,
     NumberValue,
     SequenceValue,
     Value,
@@ -124,7 +127,7 @@ class Attempt:
     bounds: tuple[Scalar, Scalar, Scalar]
     more: Scalar  # whether there is an iteration at all
     forward: bool
-    leaves: dict[Path, tuple[ArrayValue, Node]] = field(default_factory=dict)  # carried: value before, body's input
+    leaves: dict[Path, tuple[ArrayValue | ListValue, Node]] = field(default_factory=dict)  # carried: value before, body's input
     ends: dict[Path, Node] = field(default_factory=dict)  # carried: value after an iteration
     final: dict[Path, Value] = field(default_factory=dict)  # what others are after the last iteration
     parted: dict[Path, ComplexValue] = field(default_factory=dict)  # complex numbers of which `final` has the parts
@@ -281,6 +284,7 @@ class Attempt:
         return only_places(tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own, stored)
 
     def refuse(self, reason: str, detail: str) -> NoReturn:
+        try_objects(self.machine.tracer, reason)
         doubt(self.machine.tracer, self.plan)
         if not (self.works_on_computed and starts_segment(self.machine.tracer, self.frame, self.header)):
             self.plan.refused = (reason, detail)
@@ -290,6 +294,7 @@ class Attempt:
     def _refuse_way(self, reason: str, detail: str) -> NoReturn:
         """Where the iteration cannot be traced: if it is on a way out, let the frame go on there behind the loop."""
         frame, tracer = self.frame, self.machine.tracer
+        try_objects(tracer, reason)
         way = None if self.walk is None else self.walk.way
         is_root = len(tracer.frames) == 1
         if way is None or way in self.plan.apart or handlers_at(frame.code, way) is not None:
@@ -384,11 +389,11 @@ class Attempt:
         if either is not None:
             either.inside = [self._enter(part, (*path, k)) for k, part in enumerate(either.before)]
             return put_together(either.inside)
-        if isinstance(value, ArrayValue):
+        if isinstance(value, ArrayValue | ListValue):
             node = self.region.graph.add_input(value.node.array_type, str(path[0]))
             self.region.carried.append(node)
             self.leaves[path] = value, node
-            return ArrayValue(None, node)
+            return with_node(value, node)
         if has_items(value):
             self.region.kept[path] = each_item(self.machine.tracer, value, path, lambda at, item: self._enter(item, at))
             return self.region.kept[path]
@@ -483,10 +488,14 @@ class Attempt:
             self.learned = True
             return
         if path in self.leaves:
-            type_ = self.leaves[path][1].array_type
-            if not isinstance(after, ArrayValue) or not types_agree(tracer, type_, after.node.array_type):
+            known, type_ = self.leaves[path][0], self.leaves[path][1].array_type
+            if isinstance(known, ListValue) and isinstance(after, SequenceValue) and is_eligible(tracer, after):
+                after = convert(tracer, after)
+            if isinstance(known, ListValue) and not (isinstance(after, ListValue) and agree(known, after)):
                 self._differs(path)
-            self.ends[path] = after.node
+            if type(after) is not type(known) or not types_agree(tracer, type_, after.node.array_type):  # type: ignore[attr-defined]
+                self._differs(path)
+            self.ends[path] = after.node  # type: ignore[attr-defined]
             return
         if before is not None and has_items(before):
             if not is_like(before, after):

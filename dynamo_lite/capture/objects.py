@@ -43,6 +43,7 @@ from dynamo_lite.capture.value import (
     ComputedValue,
     ConstantValue,
     EitherValue,
+    ItemRead,
     NumberedValue,
     NumberValue,
     ResultValue,
@@ -62,6 +63,8 @@ CLOCK = "clock"  # and of a number that counts the iterations of inner loops
 LISTED: int = abi.LISTED_AT  # what a place in a list from outside has beside it, in a tag
 LISTS: int = abi.LISTED_BY  # and by what that is multiplied, so that the list's own tag stands below
 AT = "at"  # and, with a place, of a number under which an item of a list stands
+
+_TAKEN = Value()  # what was taken of a list as an object (object_lists.py), whichever it is
 
 Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
 
@@ -169,7 +172,7 @@ def tell_apart(
         if one.mark is not None:
             product, total = one.marked
             product.args, total.args = (product.args[0], 1 + len(shared)), (total.args[0], tags.events[one.mark])
-    listed = {leaf for leaves_ in found.values() for leaf in leaves_ if isinstance(leaf, NumberedValue)}
+    listed = {leaf for leaves_ in found.values() for leaf in leaves_ if isinstance(leaf, NumberedValue) or leaf is _TAKEN}
     if puts or cells or listed:
         asked_for = put_times.keys() | listed
         objects.put = frozenset(path for path in objects.tags if not asked_for.isdisjoint(found[path]))
@@ -245,6 +248,14 @@ class _Leaves:
         origin = value.origin if isinstance(value, NumberValue) else None
         parts: list[Value | None] = []
         match origin:
+            case ItemRead() if not self.plan.objects:
+                self.plan.objects = True
+                raise Retry
+            case ItemRead() if origin.tag is None:
+                raise _Untold
+            case ItemRead():
+                leaves[_TAKEN] = None
+                return True
             case CellRead() if not origin.cells.tagged and not self.plan.objects:
                 self.plan.objects = True
                 raise Retry
@@ -332,6 +343,8 @@ class _Tags:
         """The object of a number from before the loop. Where the program makes that, whoever has the number takes it
         from the table."""
         tracer, number = self.tracer, as_scalar(leaf)
+        if leaf is _TAKEN:
+            return 0
         if isinstance(leaf, NumberedValue):
             assert leaf.source is not None
             tracer.inputs.append(leaf.source)
@@ -377,7 +390,7 @@ class _Tags:
                 return self._of_listed(origin, graph)
             case CallValue():
                 return self._of_picked(value, origin, graph)
-            case CellRead():
+            case CellRead() | ItemRead():
                 assert origin.tag is not None
                 return self._bring(origin.tag.params["yields"][0], self.stands[origin.tag], graph)
         return self._of_event(value, graph)

@@ -45,6 +45,7 @@ from dynamo_lite.capture.value import (
     GoneValue,
     InstanceValue,
     IteratorValue,
+    ListValue,
     LazyValue,
     MethodValue,
     NullValue,
@@ -160,6 +161,8 @@ class Residual:
         """Push `value`."""
         if isinstance(value, LazyValue) and value.known is not None and value.known.source is None:
             value = value.known
+        if isinstance(value, SequenceValue) and value.became is not None:
+            value = value.became
         if isinstance(value, NullValue):
             self.emit("PUSH_NULL")
         elif isinstance(value, TextValue):
@@ -234,6 +237,8 @@ class Residual:
                 self.call(chr, [value.code])
             case ResultValue():
                 self.call(value.kind, [ArrayValue(None, value.node)])
+            case ListValue():
+                self.emit("LOAD_FAST", self.output(value.node))
             case SequenceValue():
                 self.build_sequence(value)
             case DictValue() if value.filled is not None:

@@ -369,6 +369,8 @@ class Tracer:
         self.drawn: dict[int, Drawn] = {}  # by id the random generators
         self.cell_lists: list[Any] = []  # the arrays that stand for lists
         self.cell_reads: set[Scalar] = set()  # numbers out of lists that a loop fills (cells.py)
+        self.changes_lists = False  # the program has changed some list that it has as an object (object_lists.py)
+        self.held: dict[Any, tuple[Any, Node]] = {}  # by id, or source, the objects that it has besides
         self.repeated: list[SequenceValue] = []  # lists of which a number of the call's says how long they are
         self.lists: list[Source] = []  # those from outside whose items are known
         self.defers = defers  # what is stored to objects from outside, residual code stores when the segment ends
@@ -420,6 +422,7 @@ class Tracer:
         for value in self.repeated:
             value.fix = None
         self.drawn.clear()
+        self.held.clear()
         self.example_inputs.clear()
 
     def state_class(self, kind: str, source: Source, cls: type) -> None:
@@ -755,6 +758,12 @@ class Tracer:
         spend(OPERATION)
         if len(self.graph.nodes) > self.node_limit:
             raise Break("graph-too-large", str(self.node_limit))
+
+    def note_put(self, node: Node, place: int, item: Value) -> None:
+        """Note that operand `place` of an append or put_item is a number, which may be told from others."""
+        inner = next(region for region in reversed(self.regions) if region.index.name)
+        if isinstance(item, NumberValue | ConstantValue):
+            self.put_numbers.append(PutNumber(node, place, item, inner.serial))
 
     def number(self, expr: Scalar) -> Value:
         """A Python number as a value: a constant when it is known."""

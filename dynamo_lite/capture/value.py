@@ -196,7 +196,15 @@ class CellRead:
     tag: Node | None = None
 
 
-Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried | Picked | CellRead"
+@dataclass(eq=False, slots=True)
+class ItemRead:
+    """The object that a node has taken of a list (object_lists.py); tag: the node that reads its tag."""
+
+    object: Node
+    tag: Node | None = None
+
+
+Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried | Picked | CellRead | ItemRead"
 
 
 def is_made_after(value: Value, serial: int) -> bool:
@@ -302,7 +310,8 @@ class SequenceValue(Value):
     repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``; late: what
     was stored into it since, by index. ends: what a loop that appends carries of the list, "last" item and "length"
     (lists.py). looks: which of the two were asked for, in order. rows: the array that NumPy makes of it (rows.py).
-    cells: the arrays that stand for its items (cells.py). filler: the plan of the loop that has filled it first, and
+    cells: the arrays that stand for its items (cells.py). became: the list of the program's that it is now
+    (object_lists.py). filler: the plan of the loop that has filled it first, and
     the list's name there. met: the plan of the first outermost loop that began when there was the list. by_parts: as of
     an InstanceValue.
     """
@@ -321,6 +330,7 @@ class SequenceValue(Value):
     filler: Any = None
     met: Any = None
     by_parts: bool = False
+    became: ListValue | None = None
 
     @property
     def is_grown(self) -> bool:
@@ -399,6 +409,24 @@ class CellItem(CallValue):
 
     of: SequenceValue = field(default=None)  # type: ignore[assignment]
     number: Value = field(default_factory=Value)
+
+
+@dataclass(eq=False, slots=True)
+class Holding:
+    """What a list holds: kind is "int", "float" or "bool", "list" (of such as `inner` says), or "" if nothing is known."""
+
+    kind: str = ""
+    inner: Holding | None = None
+
+
+@dataclass(eq=False, slots=True)
+class ListValue(Value):
+    """A list of which the program has the object, and only the run knows what is in it (object_lists.py). fixed: how
+    long it is, a number of the call's, as long as nothing has been stored into any list."""
+
+    node: Node = field(default=None)  # type: ignore[assignment]
+    holding: Holding = field(default_factory=Holding)
+    fixed: Scalar | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -616,6 +644,8 @@ def kind_name(value: Value) -> str:
             return type_name(type(value.value))
         case SequenceValue():
             return value.kind.__name__
+        case ListValue():
+            return "list"
         case NestedValue():
             return "list" if value.layout[0] == "l" else "tuple"
         case ObjectValue() | InstanceValue() | RecordValue():

@@ -183,9 +183,9 @@ def int_from_outside(tracer: Tracer, value: ArrayValue) -> Scalar | None:
 
 
 def number_sources(tracer: Tracer) -> list[Source | None]:
-    """Where the Python numbers among the inputs come from, None for the other inputs."""
+    """Where the Python numbers among the inputs come from, None for the other inputs, and for what the guards make."""
     pairs = zip(tracer.root.inputs, tracer.inputs, strict=True)
-    return [source if isinstance(given, Symbol) else None for given, source in pairs]
+    return [source if isinstance(given, Symbol) and source.kind != "list_length" else None for given, source in pairs]
 
 
 def _stem(source: Source) -> str:
@@ -288,6 +288,8 @@ def realise(tracer: Tracer, value: Value) -> Value:
     """A lazy value looked at for the first time: wrapped, its guard stated; other values as they are."""
     if isinstance(value, UnreadValue):
         return value.look()
+    if isinstance(value, SequenceValue) and value.became is not None:
+        return value.became
     if not isinstance(value, LazyValue):
         return value
     if value.known is None:
@@ -546,7 +548,14 @@ def column(tracer: Tracer, numbered: NumberedValue, path: str) -> ArrayValue:
     return numbered.columns[path]
 
 
+FROM_OUTSIDE: list[Callable[[Tracer, list[Any], Source], Value | None]] = []  # of object_lists.py, which uses this
+
+
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
+    if type(obj) is list and tracer.restraints.objects and tracer.native_loops:
+        made = FROM_OUTSIDE[0](tracer, obj, source)
+        if made is not None:
+            return made
     if tracer.numbered and tracer.numbered.get(source):
         numbered = _wrap_numbered(tracer, obj, source)
         if numbered is not None:

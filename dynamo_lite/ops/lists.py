@@ -1,7 +1,8 @@
 """Lists and dicts that a program fills: ``out.append(x)`` and ``out[i] = x`` in a loop, which need no Python for it.
 
 ``new_container`` is a fresh list or dict, ``append`` adds one value to a list, ``put_item`` stores one under an index
-or key, in the program's order. The container may be an input; no other op reads it, it is handed out as it is. What
+or key, in the program's order. The container may be an input, and is handed out as it is. ``list_take`` gives an item,
+as the object that it is, or a copy of a list, and ``object_number`` the number that an item is. What
 goes in is the very object: a store into it later is seen through the container. What packs several values is a type,
 or a format whose text they make.
 
@@ -19,11 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dynamo_lite._C import Objects
+import numpy as np
+
+from dynamo_lite._C import Objects, abi
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar
-from dynamo_lite.graph.types import LIST, ArrayType
+from dynamo_lite.graph.scalar import Scalar, Symbol
+from dynamo_lite.graph.types import LIST, ArrayType, number_type
 from dynamo_lite.ops.registry import (
     OpDef,
     OpError,
@@ -133,6 +136,69 @@ define(
 )
 
 
+def _infer_take(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    target, *places = args
+    if not isinstance(target, Node) or target.array_type != LIST or any(isinstance(place, Node) for place in places):
+        raise OpError("no list, or a place that is no number")
+    return LIST
+
+
+def take(target: list[Any], kind: int, places: Sequence[int]) -> Any:
+    """What is taken of a list: an item, which stays or goes, or a copy of a part."""
+    if kind == abi.TAKE_COPY:
+        return target[slice(*places)] if places else target[:]
+    return target.pop(*places) if kind == abi.TAKE_OUT else target[places[0]]
+
+
+define(
+    OpDef(
+        "list_take",
+        OpKind.CALL,
+        _infer_take,
+        lambda args, params: take(args[0], params["kind"], args[1:]),
+        "The item of a list under an index (params kind: TAKE_ITEM), which is taken off it (TAKE_OUT); or a copy of the "
+        "items from one index to another (TAKE_COPY).",
+    )
+)
+
+
+def read_object(found: Any, of: int, table: Objects | None = None) -> Any:
+    """The number that an object is (READ_INT ... of csrc/abi.def), how long a list is, or its tag in a table."""
+    if of == abi.READ_TAG:
+        assert table is not None
+        return np.int64(table.tag(found))
+    kind = {abi.READ_INT: int, abi.READ_FLOAT: float, abi.READ_BOOL: bool, abi.READ_LENGTH: list}[of]
+    if type(found) is not kind:
+        raise TypeError(f"no {kind.__name__}")
+    if kind is list:
+        return np.int64(len(found))
+    return np.float64(found) if kind is float else np.int64(found)
+
+
+define(
+    OpDef(
+        "object_number",
+        OpKind.CALL,
+        lambda args, params, ask: number_type(params["yields"][0]),
+        lambda args, params: read_object(args[0], params["of"], *args[1:]),
+        "The number that an object is, of the type that params of says, or how long a list is, or its tag in the table "
+        "that is the second operand: params[yields] to the nodes behind.",
+        may_report=False,
+    )
+)
+
+define(
+    OpDef(
+        "held_object",
+        OpKind.CALL,
+        lambda args, params, ask: LIST,
+        lambda args, params: params["value"][0],
+        "The only object in params value.",
+        may_report=False,
+    )
+)
+
+
 def new_container(graph: Graph, kind: type, location: Location | None, *repeated: Argument) -> Node:
     """Append the making of an empty list or dict, or of a list of the first of `repeated` as often as the second."""
     return graph.add_call("new_container", repeated, {"kind": kind}, LIST, location)
@@ -157,6 +223,22 @@ def put(
     return graph.add_call(op, (target, *operands, objects, *tags), params | {"tagged": len(tags)}, LIST, location)
 
 
+def take_out_of(graph: Graph, target: Node, kind: int, places: Sequence[Scalar], location: Location | None) -> Node:
+    """Append what takes an item of a list, or copies a part of it."""
+    return graph.add_call("list_take", (target, *places), {"kind": kind}, LIST, location)
+
+
+def read_number(graph: Graph, args: tuple[Node, ...], of: int, symbol: Symbol, location: Location | None) -> Node:
+    """Append what reads `symbol`, the number that an object is, the length of a list, or a tag in a table."""
+    params = {"of": of, "yields": (symbol,)}
+    return graph.add_call("object_number", args, params, number_type(symbol), location)
+
+
+def hold(graph: Graph, value: Any, location: Location | None) -> Node:
+    """Append an object that is known, as it is."""
+    return graph.add_call("held_object", (), {"value": (value,)}, LIST, location)
+
+
 def set_tag(node: Node, place: int, tag: Scalar) -> None:
     """Let operand `place` of an append or put_item, counted without the list, have that tag; or let a store of a tag
     store it."""
@@ -168,5 +250,6 @@ def set_tag(node: Node, place: int, tag: Scalar) -> None:
 
 
 __all__ = [
-    *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "set_tag"),
+    *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "read_number", "read_object"),
+    *("set_tag", "take", "take_out_of", "hold"),
 ]

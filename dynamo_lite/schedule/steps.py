@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import Dim, Scalar, Symbol
 from dynamo_lite.graph.types import ArrayType
@@ -264,16 +265,20 @@ class Masked:
 @dataclass(frozen=True, slots=True)
 class Read:
     """yields[0], an int or a float, is to the steps behind the number that register `src`, a NumPy scalar, holds; an
-    integer beyond 64 bits declines."""
+    integer beyond 64 bits declines. of: READ_SCALAR, or what else the register holds (csrc/abi.def), a Python number of
+    that type (a bool as an int), or a list, of which it is the length; an object of another type declines. table: a
+    register with a table of objects, in which the number is the tag of what `src` holds (READ_TAG)."""
 
     src: int
     yields: tuple[Symbol, ...]
+    of: int = abi.READ_SCALAR
+    table: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class New:
     """dst becomes an empty list or dict, or a list of `count` times `value`, or (is_table) a table of numbers' objects
-    with `firsts` from before a loop; no other step than Put looks into it."""
+    with `firsts` from before a loop; no other steps than Put, Take and Read look into it."""
 
     dst: int
     is_dict: bool = False
@@ -299,6 +304,18 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
+class Take:
+    """dst becomes the item of the list in register `list` under the only one of `places`, an int (kind TAKE_ITEM), which
+    is taken off it (TAKE_OUT), or a copy of the items from the first of `places`, if any, to the second (TAKE_COPY). A
+    place that the list lacks declines."""
+
+    dst: int
+    list: int
+    kind: int
+    places: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Errors:
     """From here on other floating-point errors are reported (ops/error_state.py); what was met before is judged."""
 
@@ -307,7 +324,7 @@ class Errors:
 
 
 Step: TypeAlias = (
-    View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read | New | Put | Errors
+    View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read | New | Put | Take | Errors
 )
 
 

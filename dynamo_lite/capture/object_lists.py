@@ -1,0 +1,319 @@
+"""Lists that the program works on as the objects that they are: ``d[i][j] = d[i][k] + d[k][j]``, ``u = new``.
+
+Enters a list from outside that a loop reads and stores to, or one made here that a loop needs in a way in which neither
+its items (lists.py) nor arrays (cells.py, columns.py) can stand for it. Leaves a ListValue: the graph has the list, an
+op takes an item of it, as an object, another one reads the number that this is, and a third puts an object there:
+
+    a[j], a[j + 1] = a[j + 1], a[j]     %x = list_take(%a, s1); %y = list_take(%a, i0); put_item(%a, i0, %x) ...
+    u = new                             the loop carries the list
+
+So aliases, rows that are one list, and items that are moved need no thought: they are Python's own. What a list holds is
+guessed from what it holds now (Holding); an item of another type declines, as an index that the list lacks does. The
+attempt that finds such a list has all of a function known so from then on (Restraints.objects), but for those that hold
+other things than numbers and lists of such.
+
+INVARIANT: which lists are one nobody asks: two ListValues may be the same list. A number that was taken of a list is the
+object that its node gives (ItemRead), as long as that node is at hand, and else has a tag (objects.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite import ops
+from dynamo_lite._C import abi
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.claims import claim, table_of
+from dynamo_lite.capture.holdings import holding_of, joined
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.sameness import reachable
+from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.state import NUMPY, Retry, Tracer
+from dynamo_lite.capture.value import (
+    Break,
+    ConstantValue,
+    Holding,
+    ItemRead,
+    ListValue,
+    NumberValue,
+    SequenceValue,
+    Value,
+    is_single,
+)
+from dynamo_lite.capture.wrap import FROM_OUTSIDE, realise, wrap
+from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.scalar import Scalar, kind_of, make
+from dynamo_lite.graph.types import LIST
+
+_OF = {"int": abi.READ_INT, "float": abi.READ_FLOAT, "bool": abi.READ_BOOL}
+_MOST = 64  # items of a list made here that are put into it one by one
+_BY_OBJECTS = frozenset(  # of breaks that such lists may do away with
+    {"loop-list", "loop-state", "side-effect-container", "loop-over-unknown-iterator", "unsupported-operation"}
+    | {"loop-dependent", "long-list", "list-length", "data-dependent-number", "python-call"}
+)
+
+
+# -- which lists ---------------------------------------------------------------------------------------
+
+
+def try_objects(tracer: Tracer, reason: str) -> None:
+    """Have lists known by their objects from the next attempt on, where a loop cannot stay one for that reason, and
+    there are lists of numbers; or not any more, where that has been tried."""
+    restraints = tracer.restraints
+    if restraints.objects is False or reason not in _BY_OBJECTS or not _has_lists(tracer):
+        return
+    restraints.objects = not restraints.objects
+    for plan in tracer.plans.values():
+        plan.cells.clear()
+        plan.lists.clear()
+        plan.rows.clear()
+    raise Retry
+
+
+def _has_lists(tracer: Tracer) -> bool:
+    for concrete, value in tracer.wrapped.values():
+        if type(concrete) is list and isinstance(value, ListValue | SequenceValue):
+            return True
+    for one in tracer.grown.values():
+        if type(one.concrete) is list:
+            return True
+    return any(isinstance(value, ListValue) or is_eligible(tracer, value) for value in reachable(tracer))
+
+
+def is_eligible(tracer: Tracer, value: Value) -> bool:
+    """Whether a value is a list made here of numbers of one kind, or of such lists."""
+    if not isinstance(value, SequenceValue) or value.kind is not list or value.source is not None:
+        return False
+    if value.is_grown or value.cells is not None or value.rows is not None or value.by_parts or value.became is not None:
+        return False
+    kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
+    return len(value.known) <= _MOST and (not kinds or (len(kinds) == 1 and None not in kinds))
+
+
+def _kind_of(tracer: Tracer, item: Value) -> str | None:
+    item = realise(tracer, item)
+    if isinstance(item, ListValue) or is_eligible(tracer, item):
+        return "list"
+    number = as_scalar(item)
+    kind = None if number is None else kind_of(number)
+    if kind not in _OF or (not tracer.in_loop and _first_object(item) is None):
+        return None
+    return kind
+
+
+def _first_object(item: Value) -> bool | None:
+    """Whether a number that there is before a loop is an object that the graph can name; None if it cannot."""
+    number = as_scalar(item)
+    is_known = type(item) is ConstantValue or (isinstance(item, NumberValue) and item.source is not None)
+    return True if is_known or kind_of(number) == "bool" or is_single(number) else None  # type: ignore[arg-type]
+
+
+def convert_all(tracer: Tracer) -> None:
+    """Before a loop: have the program make the lists that it may need."""
+    if not tracer.restraints.objects or tracer.frames[-1].code.filename.startswith(NUMPY):
+        return
+    for value in reachable(tracer):
+        if is_eligible(tracer, value):
+            assert isinstance(value, SequenceValue)
+            convert(tracer, value)
+
+
+def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
+    """The list of the program's that a list made here becomes."""
+    graph, here = tracer.graph, tracer.location()
+    holding = Holding()
+    made = ListValue(None, holding=holding)
+    if value.times is not None:
+        item = realise(tracer, value.known[0])
+        made.node = ops.lists.new_container(graph, list, here, _object(tracer, holding, item), value.times)
+    else:
+        made.node = ops.lists.new_container(graph, list, here)
+        for item in value.known:
+            _store(tracer, made, None, realise(tracer, item))
+    for place, item in value.late.items():
+        _store(tracer, made, place, realise(tracer, item))
+    value.became = made
+    return made
+
+
+# -- from outside ------------------------------------------------------------------------------------------
+
+
+def from_outside(tracer: Tracer, obj: list[Any], source: Source) -> ListValue | None:
+    """A list from outside; None where it holds other things."""
+    holding = holding_of(obj)
+    if holding is None:
+        return None
+    tracer.facts.state("type", source, list)
+    node = tracer.root.add_input(LIST, "list")
+    tracer.inputs.append(source)
+    tracer.example_inputs.append(obj)
+    return ListValue(source, node, holding)
+
+
+# -- in the graph --------------------------------------------------------------------------------------------
+
+
+def length(machine: Machine, target: ListValue) -> Value:
+    """len(target)."""
+    tracer = machine.tracer
+    if target.source is not None and not tracer.changes_lists:
+        if target.fixed is None:
+            at = Source("list_length", target.source, None)
+            count = wrap(tracer, len(_concrete(tracer, target)), at)
+            target.fixed = as_scalar(count)
+        assert target.fixed is not None
+        return tracer.number(target.fixed)
+    return NumberValue(None, _read(tracer, target.node, "int", abi.READ_LENGTH))
+
+
+def _concrete(tracer: Tracer, target: ListValue) -> Any:
+    return next(obj for obj, one in tracer.wrapped.values() if one is target)
+
+
+def _read(tracer: Tracer, node: Node, kind: str, of: int, *table: Node) -> Any:
+    (name,) = tracer.yield_names(1)
+    symbol = tracer.graph.add_size(name) if of == abi.READ_LENGTH else tracer.graph.add_yield(name, kind)
+    tracer.alternatives[name] = ()
+    ops.lists.read_number(tracer.graph, (node, *table), of, symbol, tracer.location())
+    return symbol
+
+
+def place_of(machine: Machine, index: Value) -> Scalar:
+    """An index as an int."""
+    number = as_scalar(numpy_rules.read_int(machine, index))
+    if number is None or kind_of(number) != "int":
+        raise Break("loop-list", "a list, under an index that is no int")
+    return number
+
+
+def get(machine: Machine, target: ListValue, index: Value) -> Value:
+    """target[index]."""
+    tracer, place = machine.tracer, place_of(machine, index)
+    if target.source is not None and type(place) is int and place >= 0 and not tracer.in_loop:
+        concrete = _concrete(tracer, target)
+        if not tracer.changes_lists and place < len(concrete):
+            return wrap(tracer, concrete[place], target.source.item(place))
+    node = _take(tracer, target, abi.TAKE_ITEM, place)
+    return _item(tracer, target, node)
+
+
+def _item(tracer: Tracer, target: ListValue, node: Node) -> Value:
+    """What a node has taken of a list."""
+    holding = target.holding
+    if holding.kind == "list":
+        assert holding.inner is not None
+        return ListValue(None, node, holding.inner)
+    kind = holding.kind or "int"  # where nothing is known yet, a guess
+    holding.kind = kind
+    symbol = _read(tracer, node, "int" if kind == "bool" else kind, _OF[kind])
+    if kind == "bool":
+        return NumberValue(None, make("ne", symbol, 0))
+    tracer.cell_reads.add(symbol)
+    table = table_of(tracer)
+    tag = None
+    if table is not None:
+        _read(tracer, node, "int", abi.READ_TAG, table)
+        tag = tracer.graph.nodes[-1]
+    return NumberValue(None, symbol, ItemRead(node, tag))
+
+
+def put(machine: Machine, target: ListValue, index: Value | None, item: Value) -> None:
+    """target[index] = item, or without an index target.append(item)."""
+    place = None if index is None else place_of(machine, index)
+    _store(machine.tracer, target, place, realise(machine.tracer, item))
+
+
+def pop(machine: Machine, target: ListValue, index: Value | None) -> Value:
+    """target.pop(index)."""
+    tracer = machine.tracer
+    place = -1 if index is None else place_of(machine, index)
+    tracer.changes_lists = True
+    return _item(tracer, target, _take(tracer, target, abi.TAKE_OUT, place))
+
+
+def copy(machine: Machine, target: ListValue, start: Value | None = None, stop: Value | None = None) -> ListValue:
+    """target[start:stop], a new list; None: from the begin, to the end."""
+    tracer = machine.tracer
+    places: list[Scalar] = []
+    if start is not None or stop is not None:
+        ends = (ConstantValue(None, 0) if start is None else start, stop)
+        places = [2**62 if one is None else place_of(machine, one) for one in ends]
+    return ListValue(None, _take(tracer, target, abi.TAKE_COPY, *places), target.holding)
+
+
+def _take(tracer: Tracer, target: ListValue, kind: int, *places: Scalar) -> Node:
+    return ops.lists.take_out_of(tracer.graph, target.node, kind, places, tracer.location())
+
+
+def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value) -> None:
+    value = _object(tracer, target.holding, item)
+    tracer.changes_lists = True
+    table = None if isinstance(value, Node) else table_of(tracer)
+    node = ops.lists.put(tracer.graph, target.node, place, (value,), None, tracer.location(), table)
+    if table is not None:
+        tracer.note_put(node, int(place is not None), item)
+
+
+def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
+    """What is put into a list: a node of the object, or a number of which there is none yet."""
+    if isinstance(item, SequenceValue) and is_eligible(tracer, item):
+        item = convert(tracer, item)
+    if isinstance(item, ListValue):
+        if holding.kind not in ("", "list"):
+            raise Break("loop-list", "a list of lists and numbers")
+        holding.kind, holding.inner = "list", joined(holding.inner, item.holding)
+        item.holding = holding.inner
+        return item.node
+    number = as_scalar(item)
+    kind = None if number is None else kind_of(number)
+    if kind not in _OF or holding.kind not in ("", kind):
+        raise Break("loop-list", "a list of several kinds of numbers, or of other things")
+    assert number is not None and kind is not None
+    holding.kind = kind
+    origin = item.origin if isinstance(item, NumberValue) else None
+    if isinstance(origin, ItemRead) and _is_at_hand(tracer, origin.object):
+        return origin.object
+    if type(item) is ConstantValue:
+        return _held(tracer, item.value)
+    if isinstance(item, NumberValue) and item.source is not None and kind != "bool":
+        return _input(tracer, item)
+    if tracer.in_loop:
+        claim(tracer, item, number)
+    elif kind != "bool" and not is_single(number):
+        raise Break("loop-list", "a number that is computed, in a list before a loop")
+    return number
+
+
+def _input(tracer: Tracer, item: NumberValue) -> Node:
+    """A number from outside as the object that it is."""
+    known = tracer.held.get(item.source)
+    if known is None:
+        assert item.source is not None
+        tracer.inputs.append(item.source)
+        tracer.example_inputs.append(tracer.hints.get(getattr(item.expr, "name", ""), 0))
+        known = tracer.held[item.source] = None, tracer.root.add_input(LIST, "number")
+    return known[1]
+
+
+def _is_at_hand(tracer: Tracer, node: Node) -> bool:
+    graphs = (tracer.root, *(region.graph for region in tracer.regions))
+    return any(node in graph.nodes for graph in graphs)
+
+
+def _held(tracer: Tracer, value: Any) -> Node:
+    """A constant as the object that it is."""
+    known = tracer.held.get(id(value))
+    if known is None:
+        node = ops.lists.hold(tracer.root, value, tracer.location())
+        known = tracer.held[id(value)] = value, node
+    return known[1]
+
+
+FROM_OUTSIDE.append(from_outside)
+
+
+__all__ = [
+    *("convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "length", "pop", "put", "try_objects"),
+]
