@@ -403,7 +403,50 @@ machine_block(PyObject *module, PyObject *args)
     return found;
 }
 
+static PyStructSequence_Field layout_fields[] = {
+    {"type", "bytes before the type of an object"},
+    {"size", "before the length of a list"},
+    {"items", "before the address of its items"},
+    {"value", "before the double of a float"},
+    {"head", "before what says how long an int is"},
+    {"digit", "before its first digit"},
+    {"tagged", "whether that holds the sign beside the length"},
+    {NULL, NULL},
+};
+
+static PyStructSequence_Desc layout_description = {"dynamo_lite._C.ObjectLayout", "Where objects have their parts.",
+                                                   layout_fields, (int)Py_ARRAY_LENGTH(layout_fields) - 1};
+
+/* object_layout(): where objects have their parts; None where machine code does not look into them. */
+static PyObject *
+object_layout(PyObject *module, PyObject *args)
+{
+    (void)module;
+    (void)args;
+#if defined(Py_GIL_DISABLED) || SIZEOF_SIZE_T != 8
+    Py_RETURN_NONE;
+#else
+    static const size_t parts[] = {offsetof(PyObject, ob_type),       offsetof(PyVarObject, ob_size),
+                                   offsetof(PyListObject, ob_item),   offsetof(PyFloatObject, ob_fval),
+                                   DL_PYFRAME_INT_HEAD,               DL_PYFRAME_INT_DIGIT,
+                                   DL_PYFRAME_INT_TAGGED};
+    static PyTypeObject *type;
+    type = type ? type : PyStructSequence_NewType(&layout_description);
+    PyObject *layout = type ? PyStructSequence_New(type) : NULL;
+    for (size_t i = 0; layout != NULL && i < Py_ARRAY_LENGTH(parts); i++) {
+        PyObject *part = PyLong_FromSize_t(parts[i]);
+        if (part == NULL) {
+            Py_CLEAR(layout);
+            break;
+        }
+        PyStructSequence_SetItem(layout, (Py_ssize_t)i, part);
+    }
+    return layout;
+#endif
+}
+
 static PyMethodDef functions[] = {
+    {"object_layout", object_layout, METH_NOARGS, "object_layout(): where objects have their parts, or None."},
     {"machine_block", machine_block, METH_VARARGS,
      "machine_block(ndims, carried, numbers): the first words of the values that go in, of the results; all words."},
     {NULL, NULL, 0, NULL},
@@ -806,6 +849,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[DL_WORD_LEAVE] = 0;
     words[DL_WORD_ENDED] = 0;
     words[DL_WORD_ROOMS] = (npy_intp)watch.rooms;
+    words[DL_WORD_KEPT] = (npy_intp)watch.kept;
     words[DL_WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
     words[DL_WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);

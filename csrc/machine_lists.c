@@ -147,12 +147,6 @@ int32_t
 dl_list_store(DlJournal *journal, PyObject *list, int64_t index, PyObject *object)
 {
     int failed = object == NULL || !PyList_CheckExact(list);
-    if (!failed && index == DL_AT_END) {
-        failed = dl_journal_change(journal, list, PyList_GET_SIZE(list)) || PyList_Append(list, object) < 0;
-        Py_DECREF(object);
-        PyErr_Clear();
-        return failed;
-    }
     index += !failed && index < 0 ? PyList_GET_SIZE(list) : 0;
     if (failed || (uint64_t)index >= (uint64_t)PyList_GET_SIZE(list) || dl_journal_change(journal, list, index)) {
         PyErr_Clear();

@@ -37,8 +37,8 @@ int32_t dl_list_number(PyObject *list, int64_t index, npy_intp of, int64_t *bits
 PyObject *dl_list_part(DlJournal *journal, PyObject *list, Py_ssize_t first, Py_ssize_t last);
 PyObject *dl_list_filled(DlJournal *journal, PyObject *item, Py_ssize_t n);
 
-/* list[index] = object, or with DL_AT_END an append: 0, or 1 where it has no such index, what stands there may not die, or
- * there is no memory. The reference is taken in any case. */
+/* list[index] = object: 0, or 1 where it has no such index, what stands there may not die, or there is no memory. The
+ * reference is taken in any case. */
 int32_t dl_list_store(DlJournal *journal, PyObject *list, int64_t index, PyObject *object);
 
 #endif

@@ -42,6 +42,7 @@ from dynamo_lite.capture.value import (
     is_single,
 )
 from dynamo_lite.capture.wrap import FROM_OUTSIDE, realise, wrap
+from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.graph.types import LIST
@@ -149,7 +150,12 @@ def from_outside(tracer: Tracer, obj: list[Any], source: Source) -> ListValue | 
     node = tracer.root.add_input(LIST, "list")
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)
-    return ListValue(source, node, holding)
+    return _known(tracer, ListValue(source, node, holding, source, obj))
+
+
+def _known(tracer: Tracer, value: ListValue) -> ListValue:
+    tracer.listed.append(value)
+    return value
 
 
 # -- in the graph --------------------------------------------------------------------------------------------
@@ -158,18 +164,12 @@ def from_outside(tracer: Tracer, obj: list[Any], source: Source) -> ListValue | 
 def length(machine: Machine, target: ListValue) -> Value:
     """len(target)."""
     tracer = machine.tracer
-    if target.source is not None and not tracer.changes_lists:
+    if target.at is not None and not (tracer.restraints.lists_grow and (tracer.in_loop or tracer.changes_lists)):
         if target.fixed is None:
-            at = Source("list_length", target.source, None)
-            count = wrap(tracer, len(_concrete(tracer, target)), at)
-            target.fixed = as_scalar(count)
+            target.fixed = as_scalar(wrap(tracer, len(target.concrete), Source("list_length", target.at, None)))
         assert target.fixed is not None
         return tracer.number(target.fixed)
     return NumberValue(None, _read(tracer, target.node, "int", abi.READ_LENGTH))
-
-
-def _concrete(tracer: Tracer, target: ListValue) -> Any:
-    return next(obj for obj, one in tracer.wrapped.values() if one is target)
 
 
 def _read(tracer: Tracer, node: Node, kind: str, of: int, *table: Node) -> Any:
@@ -191,12 +191,42 @@ def place_of(machine: Machine, index: Value) -> Scalar:
 def get(machine: Machine, target: ListValue, index: Value) -> Value:
     """target[index]."""
     tracer, place = machine.tracer, place_of(machine, index)
-    if target.source is not None and type(place) is int and place >= 0 and not tracer.in_loop:
-        concrete = _concrete(tracer, target)
-        if not tracer.changes_lists and place < len(concrete):
-            return wrap(tracer, concrete[place], target.source.item(place))
+    known = tracer.taken.get((target.node, place))
+    if known is not None and known[0] == tracer.changes_lists:
+        # NB: a number that a branch moves as an object would have to be kept in every iteration.
+        is_here = known[1] is tracer.graph
+        if is_here or (isinstance(known[2], ListValue) and _runs_with(tracer, known[1])):
+            return known[2]
     node = _take(tracer, target, abi.TAKE_ITEM, place)
-    return _item(tracer, target, node)
+    found = _item_from_outside(tracer, target, place, node) or _item(tracer, target, node)
+    tracer.taken[target.node, place] = tracer.changes_lists, tracer.graph, found
+    return found
+
+
+def _item_from_outside(tracer: Tracer, target: ListValue, place: Scalar, node: Node) -> Value | None:
+    """An item of a list from outside as it is when the call begins, of which the guards know the number, or length."""
+    if target.at is None or tracer.regions or tracer.changes_lists or type(place) is not int:
+        return None
+    if not 0 <= place < len(target.concrete):
+        return None
+    item, at = target.concrete[place], target.at.item(place)
+    if target.holding.kind == "list" and type(item) is list:
+        assert target.holding.inner is not None
+        return _known(tracer, ListValue(None, node, target.holding.inner, at, item))
+    known = wrap(tracer, item, at) if type(item) in (int, float) else None
+    if not isinstance(known, NumberValue):
+        return None
+    tracer.made_by_guards.add(at)
+    return NumberValue(None, known.expr, ItemRead(node))
+
+
+def _runs_with(tracer: Tracer, graph: Graph) -> bool:
+    """Whether what stands in a graph has been done in this very iteration: it is the graph at hand, or one around it
+    with nothing but branches in between."""
+    for region in reversed(tracer.regions):
+        if region.graph is graph or region.index.name:
+            return region.graph is graph
+    return graph is tracer.root
 
 
 def _item(tracer: Tracer, target: ListValue, node: Node) -> Value:
@@ -229,7 +259,8 @@ def pop(machine: Machine, target: ListValue, index: Value | None) -> Value:
     """target.pop(index)."""
     tracer = machine.tracer
     place = -1 if index is None else place_of(machine, index)
-    tracer.changes_lists = True
+    _changes_length(tracer, target)
+    tracer.changes_lists += 1
     return _item(tracer, target, _take(tracer, target, abi.TAKE_OUT, place))
 
 
@@ -247,9 +278,19 @@ def _take(tracer: Tracer, target: ListValue, kind: int, *places: Scalar) -> Node
     return ops.lists.take_out_of(tracer.graph, target.node, kind, places, tracer.location())
 
 
+def _changes_length(tracer: Tracer, target: ListValue) -> None:
+    """Note that a list gets longer or shorter. One from outside has then to be asked how long it is."""
+    is_own = target.node.op == "new_container" or target.node.params.get("kind") == abi.TAKE_COPY
+    if not is_own and not tracer.restraints.lists_grow:
+        tracer.restraints.lists_grow = True
+        raise Retry
+
+
 def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value) -> None:
+    if place is None:
+        _changes_length(tracer, target)
     value = _object(tracer, target.holding, item)
-    tracer.changes_lists = True
+    tracer.changes_lists += 1
     table = None if isinstance(value, Node) else table_of(tracer)
     node = ops.lists.put(tracer.graph, target.node, place, (value,), None, tracer.location(), table)
     if table is not None:

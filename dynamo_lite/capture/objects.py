@@ -345,6 +345,8 @@ class _Tags:
         tracer, number = self.tracer, as_scalar(leaf)
         if leaf is _TAKEN:
             return 0
+        if isinstance(leaf, NumberValue) and isinstance(leaf.origin, ItemRead):
+            return leaf.origin.object
         if isinstance(leaf, NumberedValue):
             assert leaf.source is not None
             tracer.inputs.append(leaf.source)

@@ -44,6 +44,7 @@ from dynamo_lite.capture.value import (
     GeneratorValue,
     GoneValue,
     InstanceValue,
+    ItemRead,
     IteratorValue,
     ListValue,
     LazyValue,
@@ -172,7 +173,7 @@ class Residual:
             self.emit("LOAD_CONST", value.value)
         elif isinstance(value, CellValue) and value.source is not None:
             self.load_cell(value.source)
-        elif value.source is not None:
+        elif value.source is not None and not (isinstance(value, ListValue) and value.source.kind != "slot"):
             self.load_source(value.source)
         elif value in self._memo:
             self.emit("LOAD_FAST", self._memo[value])
@@ -213,6 +214,8 @@ class Residual:
                 self.build(origin)
             case NumberValue(origin=Picked() as origin):
                 self.build(choice_of(value, origin))
+            case NumberValue(origin=ItemRead() as origin):
+                self.emit("LOAD_FAST", self.output(origin.object))
             case NumberValue():
                 self.build_number(value)
             case TakenValue():

@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     DictValue,
+    ListValue,
     NamespaceValue,
     NumberValue,
     ObjectValue,
@@ -369,7 +370,10 @@ class Tracer:
         self.drawn: dict[int, Drawn] = {}  # by id the random generators
         self.cell_lists: list[Any] = []  # the arrays that stand for lists
         self.cell_reads: set[Scalar] = set()  # numbers out of lists that a loop fills (cells.py)
-        self.changes_lists = False  # the program has changed some list that it has as an object (object_lists.py)
+        self.changes_lists = 0  # how often the program has changed lists that it has as objects (object_lists.py)
+        self.taken: dict[Any, tuple[int, Graph, Value]] = {}  # what it has taken of these, and after which change
+        self.listed: list[ListValue] = []  # those from outside
+        self.made_by_guards: set[Source] = set()  # numbers out of lists, which are not to be read there again
         self.held: dict[Any, tuple[Any, Node]] = {}  # by id, or source, the objects that it has besides
         self.repeated: list[SequenceValue] = []  # lists of which a number of the call's says how long they are
         self.lists: list[Source] = []  # those from outside whose items are known
@@ -423,6 +427,9 @@ class Tracer:
             value.fix = None
         self.drawn.clear()
         self.held.clear()
+        for one in self.listed:
+            one.concrete = None
+        self.taken.clear()
         self.example_inputs.clear()
 
     def state_class(self, kind: str, source: Source, cls: type) -> None:

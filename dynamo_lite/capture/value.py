@@ -421,11 +421,14 @@ class Holding:
 
 @dataclass(eq=False, slots=True)
 class ListValue(Value):
-    """A list of which the program has the object, and only the run knows what is in it (object_lists.py). fixed: how
-    long it is, a number of the call's, as long as nothing has been stored into any list."""
+    """A list of which the program has the object, and only the run knows what is in it (object_lists.py). at: where the
+    guards find it, for one from outside, and concrete: what it is in this call; fixed: how long it is then, a number of
+    the call's."""
 
     node: Node = field(default=None)  # type: ignore[assignment]
     holding: Holding = field(default_factory=Holding)
+    at: Source | None = None
+    concrete: Any = None
     fixed: Scalar | None = None
 
 

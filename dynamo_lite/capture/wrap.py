@@ -185,7 +185,11 @@ def int_from_outside(tracer: Tracer, value: ArrayValue) -> Scalar | None:
 def number_sources(tracer: Tracer) -> list[Source | None]:
     """Where the Python numbers among the inputs come from, None for the other inputs, and for what the guards make."""
     pairs = zip(tracer.root.inputs, tracer.inputs, strict=True)
-    return [source if isinstance(given, Symbol) and source.kind != "list_length" else None for given, source in pairs]
+    made = tracer.made_by_guards
+    return [
+        source if isinstance(given, Symbol) and source.kind != "list_length" and source not in made else None
+        for given, source in pairs
+    ]
 
 
 def _stem(source: Source) -> str:
