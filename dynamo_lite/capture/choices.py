@@ -22,7 +22,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.aggregates import Object, has_items, is_like, is_object, with_items
 from dynamo_lite.capture.complex_numbers import parted
-from dynamo_lite.capture.holdings import agree
+from dynamo_lite.capture.holdings import agree, with_node
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import grown_length
@@ -63,7 +63,7 @@ from dynamo_lite.graph.scalar import (
     symbols_of,
     terms_of,
 )
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import LIST, ArrayType
 
 GoesOn: TypeAlias = Scalar | Node
 Parts: TypeAlias = tuple[Value, Value | None, Value | None]  # see parts_of
@@ -426,7 +426,7 @@ class Merge:
         assert value is not None
         while isinstance(value, EitherValue):
             value = value.second
-        if not isinstance(value, ArrayValue):
+        if not isinstance(value, ArrayValue | ListValue):
             if has_items(value) or is_object(value):
                 items = [realise(self.tracer, item) for item in value.items]  # type: ignore[attr-defined]
                 return with_items(self.tracer, value, [self.stand_in(what, item, None, region) for item in items])
@@ -435,14 +435,14 @@ class Merge:
                 return value
             return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
         type_ = value.node.array_type
-        if isinstance(instead, ArrayValue) and types_agree(self.tracer, type_, instead.node.array_type):
-            return instead
+        if type(instead) is type(value) and types_agree(self.tracer, type_, instead.node.array_type):  # type: ignore[union-attr]
+            return instead  # type: ignore[return-value]
         self.tracer.regions.append(region)
         node = stand_in_node(self.tracer, type_)
         self.tracer.regions.pop()
         if node is None:
             self.refuse("loop-state", f"{what}, whose size one branch decides")
-        return ArrayValue(None, node)
+        return with_node(value, node)
 
     def close(self, condition: GoesOn) -> Node | None:
         """Append the choice, if anything hangs on it, and let the merged values be what it yields."""
@@ -559,6 +559,8 @@ def merge_of(
 
 def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
     """A node of that type whose value nobody reads; None where its size is not known in the graph at hand."""
+    if type_ == LIST:
+        return ops.lists.new_container(tracer.graph, list, tracer.location())
     if type_.scalar:
         constant = tracer.graph.add_constant(np.zeros((), type_.dtype)[()])
         if not tracer.regions or type_.dtype.kind not in "biufc":

@@ -59,7 +59,9 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
         case NumberedValue() if machine.tracer.native_loops:
             return IteratorValue(None, value, kind="array")
         case ListValue() if machine.tracer.native_loops:
-            return IteratorValue(None, value, kind="array", items=[object_lists.length(machine, value)])
+            count = as_scalar(object_lists.length(machine, value))
+            assert count is not None
+            return IteratorValue(None, value, kind="array", count=count, epoch=machine.tracer.lengths_changed)
         case NestedValue() if is_row(value):
             return IteratorValue(None, value, kind="array")
         case NestedValue():
@@ -217,7 +219,7 @@ def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
     """Let an iterator over numbered items be taken from as Python takes; whether it can be."""
     if iterator.kind == "generator":
         iterator.kind, iterator.parts = "iter", ()
-    elif iterator.kind in ("range", "array", "span") and not isinstance(iterator.of, ArrayValue):
+    elif iterator.kind in ("range", "array", "span") and not isinstance(iterator.of, ArrayValue | ListValue):
         if isinstance(iterator.of, NestedValue):
             iterator.of.root.give_up()
         is_list = isinstance(iterator.of, SequenceValue)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from dynamo_lite.capture import cells, columns, numpy_rules, object_lists
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.numbers import as_scalar, steps_of
+from dynamo_lite.capture.numbers import steps_of
 from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import (
@@ -93,9 +93,9 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
     if iterator.kind == "array" and isinstance(iterator.of, NumberedValue | NestedValue):
         return iterator.offset, columns.length(tracer, iterator.of), 1
     if iterator.kind == "array" and isinstance(iterator.of, ListValue):
-        count = as_scalar(iterator.items[0])
-        assert count is not None
-        return iterator.offset, count, 1
+        if iterator.epoch != tracer.lengths_changed and not tracer.in_loop:
+            return None
+        return iterator.offset, iterator.count, 1
     if iterator.kind == "array" and isinstance(iterator.of, SequenceValue):
         return None if iterator.of.times is None else (iterator.offset, iterator.of.times, 1)
     if iterator.kind == "array":
@@ -171,7 +171,7 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
         assert found is not None
         return found
     if isinstance(iterator.of, ListValue) and iterator.kind == "array":
-        return object_lists.get(machine, iterator.of, index)
+        return object_lists.next_of(machine, iterator.of, iterator.count, index)
     if isinstance(iterator.of, SequenceValue) and iterator.kind == "array":
         if iterator.of.cells is not None and not iterator.of.cells.grows:
             return cells.get(machine, iterator.of, index)

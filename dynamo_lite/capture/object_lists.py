@@ -261,7 +261,9 @@ def pop(machine: Machine, target: ListValue, index: Value | None) -> Value:
     place = -1 if index is None else place_of(machine, index)
     _changes_length(tracer, target)
     tracer.changes_lists += 1
-    return _item(tracer, target, _take(tracer, target, abi.TAKE_OUT, place))
+    node = _take(tracer, target, abi.TAKE_OUT, place)
+    _stay_as_long(tracer)
+    return _item(tracer, target, node)
 
 
 def copy(machine: Machine, target: ListValue, start: Value | None = None, stop: Value | None = None) -> ListValue:
@@ -286,6 +288,22 @@ def _changes_length(tracer: Tracer, target: ListValue) -> None:
         raise Retry
 
 
+def next_of(machine: Machine, target: ListValue, count: Scalar, index: Value) -> Value:
+    """The item of a list of so many items that a loop goes over."""
+    tracer = machine.tracer
+    if tracer.regions:
+        tracer.gone_over.append((tracer.regions[-1], target, count))
+    return get(machine, target, index)
+
+
+def _stay_as_long(tracer: Tracer) -> None:
+    """Decline where a list has got longer or shorter that a loop around goes over: so does the loop."""
+    tracer.lengths_changed += 1
+    for region, target, count in tracer.gone_over:
+        if region in tracer.regions:
+            tracer.require(make("eq", _read(tracer, target.node, "int", abi.READ_LENGTH), count))
+
+
 def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value) -> None:
     if place is None:
         _changes_length(tracer, target)
@@ -295,6 +313,8 @@ def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value)
     node = ops.lists.put(tracer.graph, target.node, place, (value,), None, tracer.location(), table)
     if table is not None:
         tracer.note_put(node, int(place is not None), item)
+    if place is None:
+        _stay_as_long(tracer)
 
 
 def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
@@ -356,5 +376,6 @@ FROM_OUTSIDE.append(from_outside)
 
 
 __all__ = [
-    *("convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "length", "pop", "put", "try_objects"),
+    *("convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "length", "next_of", "pop"),
+    *("put", "try_objects"),
 ]

@@ -372,6 +372,8 @@ class Tracer:
         self.cell_reads: set[Scalar] = set()  # numbers out of lists that a loop fills (cells.py)
         self.changes_lists = 0  # how often the program has changed lists that it has as objects (object_lists.py)
         self.taken: dict[Any, tuple[int, Graph, Value]] = {}  # what it has taken of these, and after which change
+        self.lengths_changed = 0  # how often some of them got longer or shorter
+        self.gone_over: list[tuple[Region, ListValue, Scalar]] = []  # by loops, and how long these were
         self.listed: list[ListValue] = []  # those from outside
         self.made_by_guards: set[Source] = set()  # numbers out of lists, which are not to be read there again
         self.held: dict[Any, tuple[Any, Node]] = {}  # by id, or source, the objects that it has besides
@@ -430,6 +432,7 @@ class Tracer:
         for one in self.listed:
             one.concrete = None
         self.taken.clear()
+        self.gone_over.clear()
         self.example_inputs.clear()
 
     def state_class(self, kind: str, source: Source, cls: type) -> None:

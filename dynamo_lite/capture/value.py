@@ -494,7 +494,8 @@ class IteratorValue(Value):
     items: those of ``of``; a list's own, a dict's keys. start: the first number of an enumerate, the length that the
     reversed sequence had, 1 for a strict zip. parts: the iterators under an enumerate or zip. taken: how many items are
     gone. is_rest: what is left of it is handed over as a RestValue; offset: of one that was, how many items were gone
-    then, and of an enumerate what is to be added to start.
+    then, and of an enumerate what is to be added to start. count: of a ListValue, how long
+    that was when it was made, and epoch: how often lists had got longer or shorter by then.
     """
 
     of: Value = field(default_factory=Value)
@@ -506,6 +507,8 @@ class IteratorValue(Value):
     taken: int = 0
     ended: bool = False
     is_rest: bool = False
+    count: Scalar = 0
+    epoch: int = 0
 
 
 @dataclass(eq=False, slots=True)
