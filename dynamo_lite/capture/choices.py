@@ -575,6 +575,9 @@ def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
     )
 
 
+LENGTH: list[Callable[[Machine, ListValue], Value]] = []  # of object_lists.py, which this one is used by
+
+
 def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     """The truth of a value as a condition that only the run knows; None where capture decides it."""
     tracer = machine.tracer
@@ -582,6 +585,8 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     condition: Scalar
     if isinstance(value, SequenceValue):
         value = grown_length(tracer, value) or value
+    if isinstance(value, ListValue):
+        value = LENGTH[0](machine, value)
     if isinstance(value, EitherValue):
         value = split(machine, value, lambda one: _truth(machine, one))
     if isinstance(value, NumberValue):

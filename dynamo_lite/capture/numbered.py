@@ -93,7 +93,7 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
     if iterator.kind == "array" and isinstance(iterator.of, NumberedValue | NestedValue):
         return iterator.offset, columns.length(tracer, iterator.of), 1
     if iterator.kind == "array" and isinstance(iterator.of, ListValue):
-        if iterator.epoch != tracer.lengths_changed and not tracer.in_loop:
+        if iterator.epoch != tracer.lengths_changed:
             return None
         return iterator.offset, iterator.count, 1
     if iterator.kind == "array" and isinstance(iterator.of, SequenceValue):

@@ -23,6 +23,7 @@ from typing import Any
 from dynamo_lite import ops
 from dynamo_lite._C import abi
 from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.choices import LENGTH
 from dynamo_lite.capture.claims import claim, table_of
 from dynamo_lite.capture.holdings import holding_of, joined
 from dynamo_lite.capture.machine import Machine
@@ -32,6 +33,8 @@ from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import NUMPY, Retry, Tracer
 from dynamo_lite.capture.value import (
     Break,
+    CallValue,
+    ComputedValue,
     ConstantValue,
     Holding,
     ItemRead,
@@ -88,6 +91,8 @@ def is_eligible(tracer: Tracer, value: Value) -> bool:
         return False
     if value.is_grown or value.cells is not None or value.rows is not None or value.by_parts or value.became is not None:
         return False
+    if any(value in region.lists for region in tracer.regions):
+        return False  # it was there before the loop
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     return len(value.known) <= _MOST and (not kinds or (len(kinds) == 1 and None not in kinds))
 
@@ -97,17 +102,7 @@ def _kind_of(tracer: Tracer, item: Value) -> str | None:
     if isinstance(item, ListValue) or is_eligible(tracer, item):
         return "list"
     number = as_scalar(item)
-    kind = None if number is None else kind_of(number)
-    if kind not in _OF or (not tracer.in_loop and _first_object(item) is None):
-        return None
-    return kind
-
-
-def _first_object(item: Value) -> bool | None:
-    """Whether a number that there is before a loop is an object that the graph can name; None if it cannot."""
-    number = as_scalar(item)
-    is_known = type(item) is ConstantValue or (isinstance(item, NumberValue) and item.source is not None)
-    return True if is_known or kind_of(number) == "bool" or is_single(number) else None  # type: ignore[arg-type]
+    return None if number is None or kind_of(number) not in _OF else kind_of(number)
 
 
 def convert_all(tracer: Tracer) -> None:
@@ -336,15 +331,37 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
     origin = item.origin if isinstance(item, NumberValue) else None
     if isinstance(origin, ItemRead) and _is_at_hand(tracer, origin.object):
         return origin.object
+    if isinstance(item, ComputedValue) and id(item.value) in tracer.held:
+        return tracer.held[id(item.value)][1]
     if type(item) is ConstantValue:
         return _held(tracer, item.value)
     if isinstance(item, NumberValue) and item.source is not None and kind != "bool":
         return _input(tracer, item)
     if tracer.in_loop:
         claim(tracer, item, number)
-    elif kind != "bool" and not is_single(number):
-        raise Break("loop-list", "a number that is computed, in a list before a loop")
+    elif kind != "bool" and not is_single(number) and isinstance(item, NumberValue | ComputedValue):
+        return _boxed(tracer, item, number)
     return number
+
+
+def _boxed(tracer: Tracer, item: NumberValue | ComputedValue, number: Scalar) -> Node:
+    """A number that the segment makes before a loop as an object, which all that have it have from now on."""
+    if item.origin is not None:
+        raise Break("loop-list", "a number that is one object or another, in a list before a loop")
+    graph, here = tracer.graph, tracer.location()
+    one = ops.lists.new_container(graph, list, here, number, 1)
+    node = ops.lists.take_out_of(graph, one, abi.TAKE_ITEM, (0,), here)
+    if isinstance(item, NumberValue):
+        item.origin = ItemRead(node)
+    else:
+        item.origin = CallValue(None, itself, [ListValue(None, node)])
+        tracer.held[id(item.value)] = item.value, node
+    return node
+
+
+def itself(one: Any) -> Any:
+    """What it is given."""
+    return one
 
 
 def _input(tracer: Tracer, item: NumberValue) -> Node:
@@ -373,6 +390,7 @@ def _held(tracer: Tracer, value: Any) -> Node:
 
 
 FROM_OUTSIDE.append(from_outside)
+LENGTH.append(length)
 
 
 __all__ = [
