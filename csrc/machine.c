@@ -231,7 +231,7 @@ keep(npy_intp *block, npy_intp place, PyObject *object)
     return keep_new(block, place, Py_NewRef(object));
 }
 
-/* An item of a list, which is kept in a place; 1 where there is none. */
+/* An item of a list, which is kept in a place, or in none (-1); 1 where there is no item. */
 static int32_t
 list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item)
 {
@@ -242,8 +242,11 @@ list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObje
     if ((uint64_t)index >= (uint64_t)PyList_GET_SIZE(list)) {
         return 1;
     }
-    PyObject **kept = &((Watch *)block[DL_WORD_RUN])->kept[place], *old = *kept;
     *item = PyList_GET_ITEM(list, index);
+    if (place < 0) {
+        return 0;
+    }
+    PyObject **kept = &((Watch *)block[DL_WORD_RUN])->kept[place], *old = *kept;
     if (old != *item) {
         *kept = Py_NewRef(*item);
         Py_XDECREF(old);

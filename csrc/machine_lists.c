@@ -105,6 +105,14 @@ dl_object_number(PyObject *object, npy_intp of, int64_t *bits)
     case DL_READ_BOOL:
         *bits = object == Py_True;
         return !PyBool_Check(object);
+    case DL_READ_IS_FLOAT:
+    case DL_READ_INT_ELSE:
+    case DL_READ_FLOAT_ELSE:
+        *bits = of == DL_READ_IS_FLOAT && PyFloat_CheckExact(object);
+        if (PyFloat_CheckExact(object) ? of == DL_READ_FLOAT_ELSE : of == DL_READ_INT_ELSE) {
+            return dl_object_number(object, of == DL_READ_INT_ELSE ? DL_READ_INT : DL_READ_FLOAT, bits);
+        }
+        return !PyFloat_CheckExact(object) && !PyLong_CheckExact(object);
     case DL_READ_LENGTH:
         *bits = PyList_CheckExact(object) ? PyList_GET_SIZE(object) : -1;
         return *bits < 0;

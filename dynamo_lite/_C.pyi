@@ -112,6 +112,9 @@ class Abi(NamedTuple):
     READ_BOOL: int
     READ_LENGTH: int
     READ_TAG: int
+    READ_IS_FLOAT: int
+    READ_INT_ELSE: int
+    READ_FLOAT_ELSE: int
     TAKE_ITEM: int
     TAKE_OUT: int
     TAKE_COPY: int

@@ -72,6 +72,10 @@ class _Writer:
             self.decline_if(self.is_other(pointer, "bool_type"), status)
             self.emitter.helpers.add("true")
             return lines.do(f"zext i1 {lines.do(f'icmp eq ptr {pointer}, %helper.true')} to i64")
+        if of in (abi.READ_IS_FLOAT, abi.READ_FLOAT_ELSE):
+            return self.either(pointer, of, status)
+        if of == abi.READ_INT_ELSE:
+            return self.ask(pointer, of, status)
         self.decline_if(self.is_other(pointer, "int_type"), status)
         head = self.load("i64", pointer, _LAYOUT.head)
         narrow = self.lines.do(f"getelementptr i8, ptr {pointer}, i64 {_LAYOUT.digit}")
@@ -83,17 +87,33 @@ class _Writer:
             is_long = lines.do(f"icmp ugt i64 {lines.do(f'add i64 {head}, 1')}, 2")
             sign = head
 
-        def ask() -> str:
-            words = [f"ptr {pointer}", f"i64 {abi.READ_INT}", "ptr %helper.result"]
-            failed = self.emitter.call("object_number", "i32", words)
-            self.decline_if(lines.do(f"icmp ne i32 {failed}, 0"), status)
-            return lines.do("load i64, ptr %helper.result, align 8")
+        whole = lines.do(f"mul i64 {sign}, {digit}")
+        return lines.aside(is_long, lambda: self.ask(pointer, abi.READ_INT, status), "i64", whole)
 
-        return lines.aside(is_long, ask, "i64", lines.do(f"mul i64 {sign}, {digit}"))
+    def ask(self, pointer: str, of: int, status: int) -> str:
+        """The int that the function of C gives."""
+        failed = self.emitter.call("object_number", "i32", [f"ptr {pointer}", f"i64 {of}", "ptr %helper.result"])
+        self.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), status)
+        return self.lines.do("load i64, ptr %helper.result, align 8")
+
+    def either(self, pointer: str, of: int, status: int) -> str:
+        """Whether an int or a float is a float, or the float that it is. NB: an int is as long as a float, at least."""
+        assert _LAYOUT is not None
+        lines = self.lines
+        is_float = lines.do(f"xor i1 {self.is_other(pointer, 'float_type')}, true")
+        is_int = lines.do(f"xor i1 {self.is_other(pointer, 'int_type')}, true")
+        known = lines.do(f"or i1 {is_float}, {is_int}")
+        self.decline_if(lines.do(f"xor i1 {known}, true"), status)
+        if of == abi.READ_IS_FLOAT:
+            return lines.do(f"zext i1 {is_float} to i64")
+        value = self.load("double", pointer, _LAYOUT.value)
+        return lines.do(f"select i1 {is_float}, double {value}, double 0.0")
 
     def keep(self, place: Value, pointer: str) -> None:
         """Keep an object in a place, unless it is there."""
         lines = self.lines
+        if place.number < 0:
+            return
         at = lines.do(f"getelementptr ptr, ptr {self.emitter.kept_words()}, i64 {self.emitter.name(place)}")
         is_new = lines.do(f"icmp ne ptr {lines.do(f'load ptr, ptr {at}, align 8')}, {pointer}")
 

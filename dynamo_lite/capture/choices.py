@@ -307,6 +307,10 @@ class Merge:
             self.known[first, second] = known
         return known
 
+    def agree(self, first: ListValue, second: ListValue) -> bool:
+        """Whether two lists seem to hold the same."""
+        return agree(first, second, self.tracer.restraints.mixed)
+
     def one(self, first: Value, second: Value) -> Value | None:
         """What stands for two values that are the same; None for a tuple of numbers that are not the same objects."""
         if is_one_object(first, second):
@@ -330,7 +334,7 @@ class Merge:
                 self.nodes.append((first.node, second.node))
                 self.arrays.append(ArrayValue(None, first.node))
                 return self.arrays[-1]
-        if isinstance(first, ListValue) and isinstance(second, ListValue) and agree(first, second):
+        if isinstance(first, ListValue) and isinstance(second, ListValue) and self.agree(first, second):
             self.nodes.append((first.node, second.node))
             self.arrays.append(ListValue(None, first.node, first.holding))
             return self.arrays[-1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamo_lite.capture.state import Retry
 from dynamo_lite.capture.value import ArrayValue, Break, Holding, ListValue
 from dynamo_lite.graph.node import Node
 
@@ -22,6 +23,8 @@ def holding_of(obj: Any, depth: int = 3) -> Holding | None:
     kinds = {names.get(type(item)) for item in obj[:LOOKED_AT]}
     if not kinds:
         return Holding()
+    if kinds == {"int", "float"}:
+        return Holding("number")
     kind = kinds.pop()
     if kinds or kind is None:
         return None
@@ -40,26 +43,55 @@ def _fits(one: Holding, other: Holding) -> bool:
     return one.kind != "list" or (one.inner is not None and other.inner is not None and _fits(one.inner, other.inner))
 
 
-def joined(one: Holding | None, other: Holding) -> Holding:
-    """What both lists may hold."""
+def named(holding: Holding, name: Any, mixed: set[Any]) -> Holding:
+    """What a list of that name holds; mixed: those of which an earlier attempt has seen that they hold ints and floats."""
+    holding.names.add((name, holding.kind))
+    if holding.kind in ("int", "float") and not holding.names.isdisjoint(mixed):
+        holding.kind = "number"
+    if holding.inner is not None:
+        named(holding.inner, (name, "inner"), mixed)
+    return holding
+
+
+def joined(one: Holding | None, other: Holding, mixed: set[Any]) -> Holding:
+    """What both lists may hold; raises Retry where that was not known when they were read."""
     if one is None or one is other:
         return other
-    if not one.kind:
-        one.kind, one.inner = other.kind, other.inner
-    elif not other.kind:
-        other.kind, other.inner = one.kind, one.inner
+    for this, that in ((one, other), (other, one)):
+        if not this.kind and that.kind:
+            this.inner = that.inner
+            settle(this, that.kind, mixed)
     if one.kind != other.kind:
-        raise Break("loop-list", "a list of several kinds of lists")
+        require_mixed(one, other.kind, mixed)
+        require_mixed(other, one.kind, mixed)
     if one.kind == "list":
         assert one.inner is not None and other.inner is not None
-        joined(one.inner, other.inner)
+        joined(one.inner, other.inner, mixed)
+    one.names |= other.names
+    other.names |= one.names
     return one
 
 
-def agree(one: ListValue, other: ListValue) -> bool:
+def settle(holding: Holding, kind: str, mixed: set[Any]) -> None:
+    """Note what a list holds of which nothing was known."""
+    is_mixed = kind in ("int", "float") and not holding.names.isdisjoint(mixed)
+    holding.kind = "number" if is_mixed else kind
+
+
+def require_mixed(holding: Holding, kind: str, mixed: set[Any]) -> None:
+    """See that a list may get a number of that kind."""
+    if holding.kind == kind or (holding.kind == "number" and kind in ("int", "float", "number")):
+        return
+    if not {holding.kind, kind} <= {"int", "float", "number"} or holding.names <= mixed:
+        raise Break("loop-list", "a list of several kinds of numbers, or of other things")
+    mixed |= holding.names
+    raise Retry
+
+
+def agree(one: ListValue, other: ListValue, mixed: set[Any]) -> bool:
     """Whether two lists seem to hold the same."""
     try:
-        joined(one.holding, other.holding)
+        joined(one.holding, other.holding, mixed)
     except Break:
         return False
     return True
@@ -70,4 +102,4 @@ def with_node(value: ArrayValue | ListValue, node: Node) -> ArrayValue | ListVal
     return ListValue(None, node, value.holding) if isinstance(value, ListValue) else ArrayValue(None, node)
 
 
-__all__ = ["agree", "holding_of", "joined", "with_node"]
+__all__ = ["agree", "holding_of", "joined", "named", "require_mixed", "settle", "with_node"]

@@ -56,7 +56,7 @@ from dynamo_lite.capture.value import (
     UnreadValue,
     Value,
 )
-from dynamo_lite.capture.wrap import realise
+from dynamo_lite.capture.wrap import is_object_list, realise
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import LIST
@@ -183,6 +183,8 @@ def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) ->
     which nothing is known but its type. Whether it is done."""
     tracer = machine.tracer
     if target.known is not None or type(target.concrete) not in (list, dict) or not _is_closed(tracer, target):
+        return False
+    if is_object_list(tracer, target):
         return False
     key = realise(tracer, key)
     where = _unknown_key(tracer, key)

@@ -491,7 +491,7 @@ class Attempt:
             known, type_ = self.leaves[path][0], self.leaves[path][1].array_type
             if isinstance(known, ListValue) and isinstance(after, SequenceValue) and is_eligible(tracer, after):
                 after = convert(tracer, after)
-            if isinstance(known, ListValue) and not (isinstance(after, ListValue) and agree(known, after)):
+            if isinstance(known, ListValue) and not (isinstance(after, ListValue) and agree(known, after, tracer.restraints.mixed)):
                 self._differs(path)
             if type(after) is not type(known) or not types_agree(tracer, type_, after.node.array_type):  # type: ignore[attr-defined]
                 self._differs(path)

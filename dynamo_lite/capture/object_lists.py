@@ -23,9 +23,9 @@ from typing import Any
 from dynamo_lite import ops
 from dynamo_lite._C import abi
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.choices import LENGTH
+from dynamo_lite.capture.choices import LENGTH, split
 from dynamo_lite.capture.claims import claim, table_of
-from dynamo_lite.capture.holdings import holding_of, joined
+from dynamo_lite.capture.holdings import holding_of, joined, named, require_mixed, settle
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.sameness import reachable
@@ -36,6 +36,7 @@ from dynamo_lite.capture.value import (
     CallValue,
     ComputedValue,
     ConstantValue,
+    EitherValue,
     Holding,
     ItemRead,
     ListValue,
@@ -118,8 +119,11 @@ def convert_all(tracer: Tracer) -> None:
 def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     """The list of the program's that a list made here becomes."""
     graph, here = tracer.graph, tracer.location()
-    holding = Holding()
-    made = ListValue(None, holding=holding)
+    kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
+    frame = tracer.frames[-1]
+    name = (frame.code.filename, frame.code.qualname, frame.index)
+    holding = Holding(next(iter(kinds)) or "" if kinds and "list" not in kinds else "")
+    made = ListValue(None, holding=named(holding, name, tracer.restraints.mixed))
     if value.times is not None:
         item = realise(tracer, value.known[0])
         made.node = ops.lists.new_container(graph, list, here, _object(tracer, holding, item), value.times)
@@ -145,6 +149,7 @@ def from_outside(tracer: Tracer, obj: list[Any], source: Source) -> ListValue | 
     node = tracer.root.add_input(LIST, "list")
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)
+    named(holding, source, tracer.restraints.mixed)
     return _known(tracer, ListValue(source, node, holding, source, obj))
 
 
@@ -208,7 +213,7 @@ def _item_from_outside(tracer: Tracer, target: ListValue, place: Scalar, node: N
     if target.holding.kind == "list" and type(item) is list:
         assert target.holding.inner is not None
         return _known(tracer, ListValue(None, node, target.holding.inner, at, item))
-    known = wrap(tracer, item, at) if type(item) in (int, float) else None
+    known = wrap(tracer, item, at) if type(item).__name__ == target.holding.kind != "bool" else None
     if not isinstance(known, NumberValue):
         return None
     tracer.made_by_guards.add(at)
@@ -230,24 +235,49 @@ def _item(tracer: Tracer, target: ListValue, node: Node) -> Value:
     if holding.kind == "list":
         assert holding.inner is not None
         return ListValue(None, node, holding.inner)
-    kind = holding.kind or "int"  # where nothing is known yet, a guess
-    holding.kind = kind
-    symbol = _read(tracer, node, "int" if kind == "bool" else kind, _OF[kind])
+    if not holding.kind:  # a guess
+        settle(holding, "int", tracer.restraints.mixed)
+    kind = holding.kind
     if kind == "bool":
-        return NumberValue(None, make("ne", symbol, 0))
-    tracer.cell_reads.add(symbol)
+        return NumberValue(None, make("ne", _read(tracer, node, "int", abi.READ_BOOL), 0))
     table = table_of(tracer)
     tag = None
     if table is not None:
         _read(tracer, node, "int", abi.READ_TAG, table)
         tag = tracer.graph.nodes[-1]
+    if kind != "number":
+        return _number(tracer, node, kind, _OF[kind], tag)
+    is_float = make("ne", _read(tracer, node, "int", abi.READ_IS_FLOAT), 0)
+    parts = (("float", abi.READ_FLOAT_ELSE), ("int", abi.READ_INT_ELSE))
+    return EitherValue(None, is_float, *(_number(tracer, node, one, of, tag) for one, of in parts))
+
+
+def _number(tracer: Tracer, node: Node, kind: str, of: int, tag: Node | None) -> NumberValue:
+    symbol = _read(tracer, node, kind, of)
+    tracer.cell_reads.add(symbol)
     return NumberValue(None, symbol, ItemRead(node, tag))
 
 
 def put(machine: Machine, target: ListValue, index: Value | None, item: Value) -> None:
     """target[index] = item, or without an index target.append(item)."""
     place = None if index is None else place_of(machine, index)
-    _store(machine.tracer, target, place, realise(machine.tracer, item))
+    item = realise(machine.tracer, item)
+    if isinstance(item, EitherValue) and _node_of(item) is None:
+
+        def put_one(one: Value) -> Value:
+            _store(machine.tracer, target, place, realise(machine.tracer, one))
+            return ConstantValue(None, None)
+
+        split(machine, item, put_one)
+        return
+    _store(machine.tracer, target, place, item)
+
+
+def _node_of(item: EitherValue) -> Node | None:
+    """The node that has taken a number of one kind or another of a list."""
+    origins = [one.origin if isinstance(one, NumberValue) else None for one in (item.first, item.second)]
+    nodes = {one.object if isinstance(one, ItemRead) else None for one in origins}
+    return nodes.pop() if len(nodes) == 1 else None
 
 
 def pop(machine: Machine, target: ListValue, index: Value | None) -> Value:
@@ -316,18 +346,24 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
     """What is put into a list: a node of the object, or a number of which there is none yet."""
     if isinstance(item, SequenceValue) and is_eligible(tracer, item):
         item = convert(tracer, item)
+    mixed = tracer.restraints.mixed
     if isinstance(item, ListValue):
         if holding.kind not in ("", "list"):
             raise Break("loop-list", "a list of lists and numbers")
-        holding.kind, holding.inner = "list", joined(holding.inner, item.holding)
+        holding.kind, holding.inner = "list", joined(holding.inner, item.holding, mixed)
         item.holding = holding.inner
         return item.node
+    if isinstance(item, EitherValue) and (node := _node_of(item)) is not None and _is_at_hand(tracer, node):
+        require_mixed(holding, "number", mixed)
+        return node
     number = as_scalar(item)
     kind = None if number is None else kind_of(number)
-    if kind not in _OF or holding.kind not in ("", kind):
+    if kind not in _OF:
         raise Break("loop-list", "a list of several kinds of numbers, or of other things")
     assert number is not None and kind is not None
-    holding.kind = kind
+    if not holding.kind:
+        settle(holding, kind, mixed)
+    require_mixed(holding, kind, mixed)
     origin = item.origin if isinstance(item, NumberValue) else None
     if isinstance(origin, ItemRead) and _is_at_hand(tracer, origin.object):
         return origin.object

@@ -413,10 +413,12 @@ class CellItem(CallValue):
 
 @dataclass(eq=False, slots=True)
 class Holding:
-    """What a list holds: kind is "int", "float" or "bool", "list" (of such as `inner` says), or "" if nothing is known."""
+    """What a list holds: kind is "int", "float" or "bool", "number" for ints and floats, "list" (of such as `inner` says),
+    or "" if nothing is known. names: where such lists come from, for all attempts."""
 
     kind: str = ""
     inner: Holding | None = None
+    names: set[Any] = field(default_factory=set)
 
 
 @dataclass(eq=False, slots=True)

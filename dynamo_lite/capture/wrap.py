@@ -19,6 +19,7 @@ from dynamo_lite._C import column as make_column
 from dynamo_lite.budget import spend
 from dynamo_lite.capture import parts
 from dynamo_lite.capture.complex_numbers import from_outside
+from dynamo_lite.capture.holdings import holding_of
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.rests import Rest
 from dynamo_lite.capture.source import Source, constant, global_
@@ -311,9 +312,18 @@ def is_changed_unread(tracer: Tracer, value: Value) -> bool:
     """
     if not isinstance(value, LazyValue) or value.known is not None or type(value.concrete) not in (list, dict):
         return False
+    if is_object_list(tracer, value):
+        return False
     assert value.source is not None
     tracer.facts.state("type", value.source, type(value.concrete))
     return True
+
+
+def is_object_list(tracer: Tracer, value: Value) -> bool:
+    """Whether `value`, of which nothing has been asked yet, is a list that the program has as an object."""
+    if not tracer.restraints.objects or not tracer.native_loops or not isinstance(value, LazyValue):
+        return False
+    return value.known is None and holding_of(value.concrete) is not None
 
 
 def present(tracer: Tracer, source: Source, obj: Any) -> LazyValue:

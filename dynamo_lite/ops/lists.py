@@ -167,6 +167,13 @@ def read_object(found: Any, of: int, table: Objects | None = None) -> Any:
     if of == abi.READ_TAG:
         assert table is not None
         return np.int64(table.tag(found))
+    if of in (abi.READ_IS_FLOAT, abi.READ_INT_ELSE, abi.READ_FLOAT_ELSE):
+        if type(found) not in (int, float):
+            raise TypeError("no int and no float")
+        is_float = type(found) is float
+        if of == abi.READ_FLOAT_ELSE:
+            return np.float64(found if is_float else 0.0)
+        return np.int64(is_float if of == abi.READ_IS_FLOAT else 0 if is_float else found)
     kind = {abi.READ_INT: int, abi.READ_FLOAT: float, abi.READ_BOOL: bool, abi.READ_LENGTH: list}[of]
     if type(found) is not kind:
         raise TypeError(f"no {kind.__name__}")

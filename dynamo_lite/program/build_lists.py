@@ -17,9 +17,9 @@ from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Numbe
 from dynamo_lite.program.build_steps import Frame, Item, List
 from dynamo_lite.program.ir import Value
 from dynamo_lite.schedule.blocks import registers_used
-from dynamo_lite.schedule.steps import New, Put, Read, Reg, Schedule, Take
+from dynamo_lite.schedule.steps import Cond, Loop, New, Put, Read, Reg, Schedule, Take
 
-_LIMITS = {abi.READ_BOOL: (0, 1), abi.READ_LENGTH: (0, (1 << 63) - 1)}
+_LIMITS = {abi.READ_BOOL: (0, 1), abi.READ_IS_FLOAT: (0, 1), abi.READ_LENGTH: (0, (1 << 63) - 1)}
 
 
 class ListBuilder(ArrayBuilder):
@@ -54,7 +54,9 @@ class ListBuilder(ArrayBuilder):
         words = [place.value for place in places]
         if step.kind == abi.TAKE_COPY and not words:
             words = [self.constant(INT64, 0), self.constant(INT64, (1 << 63) - 1)]
-        made = self.computed(name, (self.keep_place(), target.value, *words), OBJECT, abi.RETURNED_INDEX)
+        is_held = step.kind == abi.TAKE_ITEM and step.dst in frame.held
+        place = self.constant(INT64, -1) if is_held else self.keep_place()
+        made = self.computed(name, (place, target.value, *words), OBJECT, abi.RETURNED_INDEX)
         frame.registers[step.dst] = List(made, step.kind == abi.TAKE_COPY)
 
     def read_object(self, step: Read, frame: Frame) -> Number:
@@ -63,7 +65,8 @@ class ListBuilder(ArrayBuilder):
         if step.of == abi.READ_TAG:
             words = (self.list_in(step.table, frame).value, self.list_in(step.src, frame).value)
             return Number("int", self.computed("object_tag", words, INT64, abi.RETURNED_FAILED))
-        kind, what = ("float" if step.of == abi.READ_FLOAT else "int"), self.constant(INT64, step.of)
+        is_float = step.of in (abi.READ_FLOAT, abi.READ_FLOAT_ELSE)
+        kind, what = ("float" if is_float else "int"), self.constant(INT64, step.of)
         dtype = FLOAT64 if kind == "float" else INT64
         if isinstance(source, Item):
             words, name = (source.of, source.index, what), "list_number"
@@ -132,9 +135,25 @@ def only_read(schedule: Schedule) -> frozenset[int]:
     return frozenset(items - {output.index for output in schedule.outputs if isinstance(output, Reg)})
 
 
+def still_held(schedule: Schedule) -> frozenset[int]:
+    """The registers with items of lists that are not used any more once something has changed a list: until then that
+    list has them."""
+    found: set[int] = set()
+    waiting: set[int] = set()  # those taken before the latest change
+    for step in schedule.steps:
+        found -= waiting & registers_used(step)
+        if isinstance(step, Put | Loop | Cond) or (isinstance(step, Take) and step.kind == abi.TAKE_OUT):
+            waiting |= found
+        if isinstance(step, Loop | Cond):
+            found -= registers_used(step)
+        if isinstance(step, Take) and step.kind == abi.TAKE_ITEM:
+            found.add(step.dst)
+    return frozenset(found - {output.index for output in schedule.outputs if isinstance(output, Reg)})
+
+
 def as_others(one: List) -> List:
     """A list as one that somebody else may have."""
     return replace(one, own=False) if one.own else one
 
 
-__all__ = ["ListBuilder", "as_others", "only_read"]
+__all__ = ["ListBuilder", "as_others", "only_read", "still_held"]

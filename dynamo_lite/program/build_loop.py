@@ -23,7 +23,7 @@ from dynamo_lite.graph.scalar import is_symbolic, kind_of
 from dynamo_lite.graph.types import GENERATOR
 from dynamo_lite.program.build_arrays import Handed, held, origin_of, with_origin
 from dynamo_lite.program.build_draws import DrawBuilder
-from dynamo_lite.program.build_lists import as_others, only_read
+from dynamo_lite.program.build_lists import as_others, only_read, still_held
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, LEAST, MOST, UINT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import IN_ORDER, Array, Elementwise, Frame, Held, List, NumpyScalar, Point, Random
 from dynamo_lite.program.element_ops import BOOL
@@ -463,7 +463,7 @@ class _Builder(DrawBuilder):
 
     def body(self, schedule: Schedule, frame: Frame) -> None:
         frame.n_inputs = schedule.n_inputs
-        frame.read_only = only_read(schedule)
+        frame.read_only, frame.held = only_read(schedule), still_held(schedule)
         for register, known in schedule.constants:
             if isinstance(known, np.generic) and known.dtype.kind in "biuf" and known.dtype.itemsize <= 8:
                 frame.registers[register] = NumpyScalar(self.constant(known.dtype, known), None)

@@ -141,7 +141,8 @@ Register: TypeAlias = NumpyScalar | Point | Array | List | Item | Random
 @dataclass(slots=True)
 class Frame:
     """What a body knows: its registers, of which the first `n_inputs` go in, the numbers that go into it (by input),
-    and what was computed of them. read_only: registers with items of lists that are read as numbers. places: indices that were tested, by index and size. told: inputs that an append has
+    and what was computed of them. read_only: registers with items of lists that are read as numbers; held: those with
+    items that their list has as long as they are used. places: indices that were tested, by index and size. told: inputs that an append has
     made objects of, or of what they may be."""
 
     registers: dict[int, Register] = field(default_factory=dict)
@@ -151,6 +152,7 @@ class Frame:
     n_inputs: int = 0
     told: list[int] = field(default_factory=list)
     read_only: frozenset[int] = frozenset()
+    held: frozenset[int] = frozenset()
 
 
 class StepBuilder(ComplexBuilder):

@@ -20,6 +20,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph import scalar
 from dynamo_lite.ops.draws import BELOW
+from dynamo_lite.ops.lists import read_object
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
 from dynamo_lite.program.ir import (
@@ -329,10 +330,10 @@ def _append_tagged(target: list[Any], kind: Any, objects: _C.Objects, tag: Any, 
 
 def _number(item: Any, of: Any) -> Any:
     """The number that an object is, or how long a list is."""
-    kind = {abi.READ_INT: int, abi.READ_FLOAT: float, abi.READ_BOOL: bool, abi.READ_LENGTH: list}[int(of)]
-    if type(item) is not kind:
-        raise ValueError(f"no {kind.__name__}")
-    return len(item) if kind is list else item
+    try:
+        return read_object(item, int(of))
+    except (TypeError, OverflowError):
+        raise ValueError("an object of another type") from None
 
 
 def _put(target: list[Any], index: Any, item: Any) -> None:
