@@ -80,11 +80,11 @@ dies_quietly(PyObject *object, int depth)
         || PyComplex_CheckExact(object) || PyBytes_CheckExact(object) || PyArray_IsScalar(object, Generic)) {
         return 1;
     }
-    if (!PyList_CheckExact(object) || depth == 0) {
+    if (!(PyList_CheckExact(object) || PyTuple_CheckExact(object)) || depth == 0) {
         return 0;
     }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); i++) {
-        if (!dies_quietly(PyList_GET_ITEM(object, i), depth - 1)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++) {
+        if (!dies_quietly(PySequence_Fast_GET_ITEM(object, i), depth - 1)) {
             return 0;
         }
     }

@@ -128,7 +128,8 @@ dl_build_take(DlBuilder *builder, PyObject *object, DlTakeStep *step)
     if (step->dst == INT32_MIN || build_items(builder, object, "places", &step->places, &step->n) < 0) {
         return -1;
     }
-    if (step->n > 2 || (step->kind == DL_TAKE_COPY) != (step->n != 1)) {
+    int n_places = step->kind == DL_TAKE_COPY ? step->n : step->kind == DL_TAKE_OF_TUPLE ? 2 : 1;
+    if (step->n > 2 || step->n != n_places) {
         return dl_build_refuse(builder, "not the places of a list", object);
     }
     return dl_build_set(builder, step->dst, object);
@@ -321,7 +322,9 @@ dl_list_take(DlRun *run, const DlTakeStep *step)
 {
     PyObject *list = list_in(&run->regs[step->list]), *places[2] = {NULL, NULL}, *made = NULL;
     DlJournal *journal = &run->outermost->journal;
-    DlStatus status = list == NULL ? dl_decline(run, DL_REASON_INPUT) : 0;
+    PyObject *tuple = run->regs[step->list].object;
+    int has_list = list != NULL || (step->kind == DL_TAKE_OF_TUPLE && tuple != NULL && PyTuple_CheckExact(tuple));
+    DlStatus status = has_list ? 0 : dl_decline(run, DL_REASON_INPUT);
     for (int i = 0; i < step->n && status == 0; i++) {
         places[i] = get_value(run, &step->places[i]);
         status = places[i] == NULL ? dl_failed(run, DL_REASON_MEMORY) : 0;
@@ -333,6 +336,17 @@ dl_list_take(DlRun *run, const DlTakeStep *step)
         }
         made = dl_list_part(journal, list, bounds[0], bounds[1]);
         status = made == NULL ? dl_failed(run, DL_REASON_MEMORY) : 0;
+    }
+    else if (status == 0 && step->kind == DL_TAKE_JOINED) {
+        made = PyList_CheckExact(places[0]) ? dl_list_joined(journal, list, places[0]) : NULL;
+        int failed = made == NULL && PyErr_Occurred();
+        status = failed ? dl_failed(run, DL_REASON_MEMORY) : made == NULL ? dl_decline(run, DL_REASON_INPUT) : 0;
+    }
+    else if (status == 0 && step->kind == DL_TAKE_OF_TUPLE) {
+        Py_ssize_t index = PyLong_AsSsize_t(places[0]), size = PyLong_AsSsize_t(places[1]);
+        int is_there = list == NULL && PyTuple_GET_SIZE(tuple) == size && index >= 0 && index < size;
+        made = is_there ? Py_NewRef(PyTuple_GET_ITEM(tuple, index)) : NULL;
+        status = is_there ? 0 : dl_decline(run, DL_REASON_INDEX);
     }
     else if (status == 0) {
         Py_ssize_t index = place_in(places[0], PyList_GET_SIZE(list));

@@ -254,6 +254,17 @@ list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObje
     return 0;
 }
 
+/* An item of a tuple of so many, which is kept in a place; 1 where it is no such tuple. */
+static int32_t
+tuple_item(npy_intp *block, npy_intp place, PyObject *tuple, int64_t index, int64_t size, PyObject **item)
+{
+    if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != size) {
+        return 1;
+    }
+    *item = PyTuple_GET_ITEM(tuple, index);
+    return keep(block, place, *item);
+}
+
 /* A list of somebody else's is about to become longer; 1 where there is no memory. */
 static int32_t
 list_touch(npy_intp *block, PyObject *list)
@@ -298,6 +309,16 @@ list_copy(npy_intp *block, npy_intp place, PyObject *of, npy_intp first, npy_int
         return 1;
     }
     *list = dl_list_part(journal_of(block), of, first, last);
+    return keep_new(block, place, *list);
+}
+
+static int32_t
+list_join(npy_intp *block, npy_intp place, PyObject *one, PyObject *other, PyObject **list)
+{
+    if (!PyList_CheckExact(one) || !PyList_CheckExact(other)) {
+        return 1;
+    }
+    *list = dl_list_joined(journal_of(block), one, other);
     return keep_new(block, place, *list);
 }
 

@@ -142,6 +142,17 @@ dl_list_part(DlJournal *journal, PyObject *list, Py_ssize_t first, Py_ssize_t la
 }
 
 PyObject *
+dl_list_joined(DlJournal *journal, PyObject *one, PyObject *other)
+{
+    Py_ssize_t n = PyList_GET_SIZE(one), m = PyList_GET_SIZE(other);
+    PyObject *list = dl_journal_list(journal, n + m);
+    for (Py_ssize_t i = 0; i < n + m && list != NULL; i++) {
+        PyList_SET_ITEM(list, i, Py_NewRef(i < n ? PyList_GET_ITEM(one, i) : PyList_GET_ITEM(other, i - n)));
+    }
+    return list;
+}
+
+PyObject *
 dl_list_filled(DlJournal *journal, PyObject *item, Py_ssize_t n)
 {
     PyObject *list = dl_journal_list(journal, n < 0 ? 0 : n);

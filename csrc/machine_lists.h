@@ -35,6 +35,7 @@ int32_t dl_list_number(PyObject *list, int64_t index, npy_intp of, int64_t *bits
 
 /* A new list of the items from one index on to another, as a slice has them, or of one item so many times; or NULL. */
 PyObject *dl_list_part(DlJournal *journal, PyObject *list, Py_ssize_t first, Py_ssize_t last);
+PyObject *dl_list_joined(DlJournal *journal, PyObject *one, PyObject *other);
 PyObject *dl_list_filled(DlJournal *journal, PyObject *item, Py_ssize_t n);
 
 /* list[index] = object: 0, or 1 where it has no such index, what stands there may not die, or there is no memory. The

@@ -118,6 +118,8 @@ class Abi(NamedTuple):
     TAKE_ITEM: int
     TAKE_OUT: int
     TAKE_COPY: int
+    TAKE_OF_TUPLE: int
+    TAKE_JOINED: int
     MOST_KEPT: int
     VECTOR_PRODUCTS: int
     VECTOR_DOT: int

@@ -235,13 +235,7 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
         lists.append_outside(machine, owner, args[0])
         return ConstantValue(None, None)
     if isinstance(owner, ListValue) and not kwargs:
-        if name == "append" and len(args) == 1:
-            object_lists.put(machine, owner, None, args[0])
-            return ConstantValue(None, None)
-        if name == "pop" and len(args) <= 1:
-            return object_lists.pop(machine, owner, *(args or [None]))
-        if name == "copy" and not args:
-            return object_lists.copy(machine, owner)
+        return object_lists.method(machine, owner, name, args)
     if isinstance(owner, RecordValue) and not args:
         return replaced(owner, kwargs)
     if isinstance(owner, SequenceValue) and not kwargs:

@@ -16,7 +16,7 @@ from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import ENDLESS, Region, Retry, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, ENDLESS, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -57,6 +57,12 @@ def open_columns(tracer: Tracer, value: Value) -> None:
     if concrete is not None and value not in tracer.stored and layout_of(concrete) is not None:
         known[value.source] = True
         raise Retry
+
+
+def open_long(tracer: Tracer, value: Value) -> None:
+    """The same, if it is long, for what goes over it in a loop."""
+    if isinstance(value, SequenceValue) and len(value.known) > ALWAYS_UNROLLED and tracer.native_loops:
+        open_columns(tracer, value)
 
 
 def foresee_columns(tracer: Tracer, value: Value) -> bool:
@@ -264,4 +270,4 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         root.give_up()
 
 
-__all__ = ["close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "parts", "unroll_rather"]
+__all__ = ["close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "open_long", "parts", "unroll_rather"]

@@ -13,13 +13,14 @@ from dynamo_lite.capture.value import ArrayValue, Break, Holding, ListValue
 from dynamo_lite.graph.node import Node
 
 LOOKED_AT = 64  # items of a list from outside
+LONGEST_TUPLE = 8  # in a list
 
 
 def holding_of(obj: Any, depth: int = 3) -> Holding | None:
     """What a list from outside seems to hold; None if that is anything else."""
     if type(obj) is not list or depth == 0:
         return None
-    names = {float: "float", int: "int", bool: "bool", list: "list"}
+    names = {float: "float", int: "int", bool: "bool", list: "list", tuple: "tuple"}
     kinds = {names.get(type(item)) for item in obj[:LOOKED_AT]}
     if not kinds:
         return Holding()
@@ -28,6 +29,8 @@ def holding_of(obj: Any, depth: int = 3) -> Holding | None:
     kind = kinds.pop()
     if kinds or kind is None:
         return None
+    if kind == "tuple":
+        return _holding_of_tuples(obj[:LOOKED_AT], depth - 1)
     if kind != "list":
         return Holding(kind)
     inners = [holding_of(item, depth - 1) for item in obj[:LOOKED_AT]]
@@ -37,9 +40,19 @@ def holding_of(obj: Any, depth: int = 3) -> Holding | None:
     return Holding("list", first)
 
 
+def _holding_of_tuples(obj: list[tuple[Any, ...]], depth: int) -> Holding | None:
+    """What a list of tuples of one length holds."""
+    if len(set(map(len, obj))) > 1 or not 0 < len(obj[0]) <= LONGEST_TUPLE:
+        return None
+    parts = [holding_of(list(column), depth) for column in zip(*obj, strict=True)]
+    return None if None in parts else Holding("tuple", parts=parts)  # type: ignore[arg-type]
+
+
 def _fits(one: Holding, other: Holding) -> bool:
     if one.kind != other.kind:
         return not other.kind
+    if one.kind == "tuple":
+        return len(one.parts) == len(other.parts) and all(map(_fits, one.parts, other.parts))
     return one.kind != "list" or (one.inner is not None and other.inner is not None and _fits(one.inner, other.inner))
 
 
@@ -50,6 +63,8 @@ def named(holding: Holding, name: Any, mixed: set[Any]) -> Holding:
         holding.kind = "number"
     if holding.inner is not None:
         named(holding.inner, (name, "inner"), mixed)
+    for place, part in enumerate(holding.parts):
+        named(part, (name, place), mixed)
     return holding
 
 
@@ -59,7 +74,7 @@ def joined(one: Holding | None, other: Holding, mixed: set[Any]) -> Holding:
         return other
     for this, that in ((one, other), (other, one)):
         if not this.kind and that.kind:
-            this.inner = that.inner
+            this.inner, this.parts = that.inner, that.parts
             settle(this, that.kind, mixed)
     if one.kind != other.kind:
         require_mixed(one, other.kind, mixed)
@@ -67,6 +82,10 @@ def joined(one: Holding | None, other: Holding, mixed: set[Any]) -> Holding:
     if one.kind == "list":
         assert one.inner is not None and other.inner is not None
         joined(one.inner, other.inner, mixed)
+    if len(one.parts) != len(other.parts):
+        raise Break("loop-list", "a list of tuples of several lengths")
+    for pair in zip(one.parts, other.parts, strict=True):
+        joined(*pair, mixed)
     one.names |= other.names
     other.names |= one.names
     return one

@@ -532,7 +532,7 @@ class Attempt:
             either = self.eithers[path] = either_made(tracer, after) or self._differs(path)
             for place, part in enumerate(either.inside):
                 self._compare((*path, place), None, part, read)
-        elif self._made_inside(after):
+        elif self._made_inside(after) or (isinstance(after, SequenceValue) and after.taken is not None):
             self._differs(path)
         elif isinstance(after, ComplexValue):
             self.parted[path] = after

@@ -25,10 +25,10 @@ from dynamo_lite._C import abi
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.choices import LENGTH, split
 from dynamo_lite.capture.claims import claim, table_of
-from dynamo_lite.capture.holdings import holding_of, joined, named, require_mixed, settle
+from dynamo_lite.capture.holdings import LONGEST_TUPLE, holding_of, joined, named, require_mixed, settle
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.sameness import reachable
+from dynamo_lite.capture.sameness import is_read_later, reachable
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import NUMPY, Retry, Tracer
 from dynamo_lite.capture.value import (
@@ -52,7 +52,9 @@ from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.graph.types import LIST
 
 _OF = {"int": abi.READ_INT, "float": abi.READ_FLOAT, "bool": abi.READ_BOOL}
+_FEW = 4
 _MOST = 64  # items of a list made here that are put into it one by one
+_MOST_KNOWN = 4096  # and of one of constants, which is copied
 _BY_OBJECTS = frozenset(  # of breaks that such lists may do away with
     {"loop-list", "loop-state", "side-effect-container", "loop-over-unknown-iterator", "unsupported-operation"}
     | {"loop-dependent", "long-list", "list-length", "data-dependent-number", "python-call"}
@@ -95,15 +97,33 @@ def is_eligible(tracer: Tracer, value: Value) -> bool:
     if any(value in region.lists for region in tracer.regions):
         return False  # it was there before the loop
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
-    return len(value.known) <= _MOST and (not kinds or (len(kinds) == 1 and None not in kinds))
+    most = _MOST_KNOWN if _constants(tracer, value) else _MOST
+    return len(value.known) <= most and (not kinds or (len(kinds) == 1 and None not in kinds))
 
 
 def _kind_of(tracer: Tracer, item: Value) -> str | None:
     item = realise(tracer, item)
     if isinstance(item, ListValue) or is_eligible(tracer, item):
         return "list"
+    if _is_tuple(item):
+        kinds = [_kind_of(tracer, part) for part in item.known]  # type: ignore[attr-defined]
+        return None if None in kinds or "tuple" in kinds else "tuple"
     number = as_scalar(item)
     return None if number is None or kind_of(number) not in _OF else kind_of(number)
+
+
+def _constants(tracer: Tracer, value: SequenceValue) -> list[Any] | None:
+    """The items of a list of numbers that are the same objects in each call; None for another one."""
+    items = [realise(tracer, item) for item in value.known]
+    if value.times is not None or value.late or len(items) < _FEW:
+        return None
+    known = all(type(item) is ConstantValue or is_single(as_scalar(item)) for item in items)
+    return [item.value for item in items] if known else None  # type: ignore[attr-defined]
+
+
+def _is_tuple(item: Value) -> bool:
+    is_made_here = isinstance(item, SequenceValue) and item.kind is tuple and item.source is None
+    return is_made_here and 0 < len(item.known) <= LONGEST_TUPLE  # type: ignore[attr-defined]
 
 
 def convert_all(tracer: Tracer) -> None:
@@ -122,9 +142,13 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     frame = tracer.frames[-1]
     name = (frame.code.filename, frame.code.qualname, frame.index)
-    holding = Holding(next(iter(kinds)) or "" if kinds and "list" not in kinds else "")
+    holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(("list", "tuple")) else "")
     made = ListValue(None, holding=named(holding, name, tracer.restraints.mixed))
-    if value.times is not None:
+    constants = _constants(tracer, value)
+    if constants is not None:
+        model = _held(tracer, constants)
+        made.node = _take_of(tracer, model, abi.TAKE_COPY)
+    elif value.times is not None:
         item = realise(tracer, value.known[0])
         made.node = ops.lists.new_container(graph, list, here, _object(tracer, holding, item), value.times)
     else:
@@ -235,6 +259,11 @@ def _item(tracer: Tracer, target: ListValue, node: Node) -> Value:
     if holding.kind == "list":
         assert holding.inner is not None
         return ListValue(None, node, holding.inner)
+    if holding.kind == "tuple":
+        count = len(holding.parts)
+        takes = [_take_of(tracer, node, abi.TAKE_OF_TUPLE, place, count) for place in range(count)]
+        items = [_item(tracer, ListValue(holding=part), one) for part, one in zip(holding.parts, takes, strict=True)]
+        return SequenceValue(None, tuple, items, taken=node)
     if not holding.kind:  # a guess
         settle(holding, "int", tracer.restraints.mixed)
     kind = holding.kind
@@ -291,6 +320,19 @@ def pop(machine: Machine, target: ListValue, index: Value | None) -> Value:
     return _item(tracer, target, node)
 
 
+def method(machine: Machine, target: ListValue, name: str, args: list[Value]) -> Value:
+    """A call of a method of a list."""
+    match name, len(args):
+        case "append", 1:
+            put(machine, target, None, args[0])
+            return ConstantValue(None, None)
+        case "pop", 0 | 1:
+            return pop(machine, target, args[0] if args else None)
+        case "copy", 0:
+            return copy(machine, target)
+    raise Break("side-effect-container", f"list.{name}")
+
+
 def copy(machine: Machine, target: ListValue, start: Value | None = None, stop: Value | None = None) -> ListValue:
     """target[start:stop], a new list; None: from the begin, to the end."""
     tracer = machine.tracer
@@ -301,8 +343,30 @@ def copy(machine: Machine, target: ListValue, start: Value | None = None, stop: 
     return ListValue(None, _take(tracer, target, abi.TAKE_COPY, *places), target.holding)
 
 
+def join(tracer: Tracer, one: Value, other: Value) -> ListValue | None:
+    """one + other, a new list; None where lists are not known by their objects, or these are none."""
+    if not tracer.restraints.objects or not tracer.native_loops:
+        return None
+    both = [_as_list(tracer, value) for value in (one, other)]
+    if both[0] is None or both[1] is None or tracer.frames[-1].code.filename.startswith(NUMPY):
+        return None
+    joined(both[0].holding, both[1].holding, tracer.restraints.mixed)
+    node = ops.lists.join(tracer.graph, both[0].node, both[1].node, tracer.location())
+    return ListValue(None, node, both[0].holding)
+
+
+def _as_list(tracer: Tracer, value: Value) -> ListValue | None:
+    if isinstance(value, SequenceValue) and is_eligible(tracer, value):
+        return convert(tracer, value)
+    return value if isinstance(value, ListValue) else None
+
+
 def _take(tracer: Tracer, target: ListValue, kind: int, *places: Scalar) -> Node:
-    return ops.lists.take_out_of(tracer.graph, target.node, kind, places, tracer.location())
+    return _take_of(tracer, target.node, kind, *places)
+
+
+def _take_of(tracer: Tracer, target: Node, kind: int, *places: Scalar) -> Node:
+    return ops.lists.take_out_of(tracer.graph, target, kind, places, tracer.location())
 
 
 def _changes_length(tracer: Tracer, target: ListValue) -> None:
@@ -332,14 +396,33 @@ def _stay_as_long(tracer: Tracer) -> None:
 def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value) -> None:
     if place is None:
         _changes_length(tracer, target)
-    value = _object(tracer, target.holding, item)
+    packed, items, holdings = None, [item], [target.holding]
+    if isinstance(item, SequenceValue) and _is_tuple(item) and item.taken is None:
+        if is_read_later(tracer, item):
+            raise Break("loop-state", "a list, by a tuple that something else holds, too")
+        packed, items = tuple, [realise(tracer, part) for part in item.known]
+        holdings = _parts(target.holding, len(items))
+    values = tuple(_object(tracer, holding, one) for holding, one in zip(holdings, items, strict=True))
     tracer.changes_lists += 1
-    table = None if isinstance(value, Node) else table_of(tracer)
-    node = ops.lists.put(tracer.graph, target.node, place, (value,), None, tracer.location(), table)
+    table = None if all(isinstance(value, Node) for value in values) else table_of(tracer)
+    node = ops.lists.put(tracer.graph, target.node, place, values, packed, tracer.location(), table)
     if table is not None:
-        tracer.note_put(node, int(place is not None), item)
+        for at, (value, one) in enumerate(zip(values, items, strict=True)):
+            if not isinstance(value, Node):
+                tracer.note_put(node, at + (place is not None), one)
     if place is None:
         _stay_as_long(tracer)
+
+
+def _parts(holding: Holding, count: int) -> list[Holding]:
+    """What tuples of that length in a list hold."""
+    if not holding.kind:
+        holding.kind, holding.parts = "tuple", [Holding() for _ in range(count)]
+        for place, part in enumerate(holding.parts):
+            part.names |= {((name, place), "") for name, _ in holding.names}
+    if holding.kind != "tuple" or len(holding.parts) != count:
+        raise Break("loop-list", "a list of tuples and others")
+    return holding.parts
 
 
 def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
@@ -353,6 +436,11 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
         holding.kind, holding.inner = "list", joined(holding.inner, item.holding, mixed)
         item.holding = holding.inner
         return item.node
+    if isinstance(item, SequenceValue) and item.taken is not None and _is_at_hand(tracer, item.taken):
+        parts = _parts(holding, len(item.known))
+        for part, one in zip(parts, item.known, strict=True):
+            _object(tracer, part, realise(tracer, one))
+        return item.taken
     if isinstance(item, EitherValue) and (node := _node_of(item)) is not None and _is_at_hand(tracer, node):
         require_mixed(holding, "number", mixed)
         return node
@@ -430,6 +518,6 @@ LENGTH.append(length)
 
 
 __all__ = [
-    *("convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "length", "next_of", "pop"),
+    *("convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join", "length", "method", "next_of"),
     *("put", "try_objects"),
 ]

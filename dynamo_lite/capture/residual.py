@@ -342,6 +342,9 @@ class Residual:
 
     def build_sequence(self, value: SequenceValue) -> None:
         """A tuple or list; what loops have appended is in a list of the program's, which nobody else knows."""
+        if value.taken is not None:
+            self.emit("LOAD_FAST", self.output(value.taken))
+            return
         made = list_of(value)
         if made is not None:
             self.call(*made)

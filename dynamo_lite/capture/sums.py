@@ -6,8 +6,11 @@ not NumPy's break the graph.
 
 from __future__ import annotations
 
+import functools
+
 from dynamo_lite.capture import consumers
 from dynamo_lite.capture.call_rules import Args, Kwargs, rule
+from dynamo_lite.capture.columns import open_long
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.iterators import drain, iterate
@@ -46,6 +49,21 @@ def _is_floats_from_outside(machine: Machine, value: Value) -> bool:
         return False
     numbers = [as_scalar(machine.realised(item)) for item in value.items]
     return any(number is not None and kind_of(number) == "float" for number in numbers)
+
+
+@rule(functools.reduce)
+def _reduce(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    if kwargs or not 2 <= len(args) <= 3:
+        raise Break("python-call", "reduce")
+    function, value = args[0], machine.realised(args[1])
+    open_long(machine.tracer, value)
+    if len(args) == 3:
+        made = as_loop(machine, consumers.sum_of, value, args[2], function)
+    else:
+        made = as_loop(machine, consumers.reduced, value, function, consumers.number, consumers.found)
+    if made is None:
+        raise Break("python-call", "reduce")
+    return made
 
 
 @rule(consumers.add)

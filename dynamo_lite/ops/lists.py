@@ -143,8 +143,14 @@ def _infer_take(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate)
     return LIST
 
 
-def take(target: list[Any], kind: int, places: Sequence[int]) -> Any:
+def take(target: list[Any], kind: int, places: Sequence[Any]) -> Any:
     """What is taken of a list: an item, which stays or goes, or a copy of a part."""
+    if kind == abi.TAKE_JOINED:
+        return target + places[0]
+    if kind == abi.TAKE_OF_TUPLE:
+        if type(target) is not tuple or len(target) != places[1]:
+            raise IndexError("no tuple of that length")
+        return target[places[0]]
     if kind == abi.TAKE_COPY:
         return target[slice(*places)] if places else target[:]
     return target.pop(*places) if kind == abi.TAKE_OUT else target[places[0]]
@@ -196,6 +202,16 @@ define(
 
 define(
     OpDef(
+        "list_join",
+        OpKind.CALL,
+        lambda args, params, ask: LIST,
+        lambda args, params: args[0] + args[1],
+        "A list of the items of one list, then those of another.",
+    )
+)
+
+define(
+    OpDef(
         "held_object",
         OpKind.CALL,
         lambda args, params, ask: LIST,
@@ -235,6 +251,11 @@ def take_out_of(graph: Graph, target: Node, kind: int, places: Sequence[Scalar],
     return graph.add_call("list_take", (target, *places), {"kind": kind}, LIST, location)
 
 
+def join(graph: Graph, one: Node, other: Node, location: Location | None) -> Node:
+    """Append what makes a list of the items of two."""
+    return graph.add_call("list_join", (one, other), {}, LIST, location)
+
+
 def read_number(graph: Graph, args: tuple[Node, ...], of: int, symbol: Symbol, location: Location | None) -> Node:
     """Append what reads `symbol`, the number that an object is, the length of a list, or a tag in a table."""
     params = {"of": of, "yields": (symbol,)}
@@ -258,5 +279,5 @@ def set_tag(node: Node, place: int, tag: Scalar) -> None:
 
 __all__ = [
     *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "read_number", "read_object"),
-    *("set_tag", "take", "take_out_of", "hold"),
+    *("set_tag", "take", "take_out_of", "hold", "join"),
 ]

@@ -44,13 +44,19 @@ class ListBuilder(ArrayBuilder):
     def take(self, step: Take, frame: Frame) -> None:
         """An item, which may be taken off, or a copy."""
         target = self.list_in(step.list, frame)
+        if step.kind == abi.TAKE_JOINED:
+            words = (self.keep_place(), target.value, self.list_in(step.places[0].index, frame).value)
+            frame.registers[step.dst] = List(self.computed("list_join", words, OBJECT, abi.RETURNED_FAILED))
+            return
         places = [self.number(place, frame) for place in step.places]
         if any(place.kind != "int" for place in places):
             raise NotCompiled("a place that is no int")
         if step.kind == abi.TAKE_ITEM and step.dst in frame.read_only:
             frame.registers[step.dst] = Item(target.value, places[0].value)
             return
-        name = {abi.TAKE_ITEM: "list_item", abi.TAKE_OUT: "list_pop", abi.TAKE_COPY: "list_copy"}[step.kind]
+        name = {abi.TAKE_ITEM: "list_item", abi.TAKE_OUT: "list_pop", abi.TAKE_COPY: "list_copy"}.get(
+            step.kind, "tuple_item"
+        )
         words = [place.value for place in places]
         if step.kind == abi.TAKE_COPY and not words:
             words = [self.constant(INT64, 0), self.constant(INT64, (1 << 63) - 1)]

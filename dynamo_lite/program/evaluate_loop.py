@@ -442,6 +442,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "keep": lambda place, one: None,
     "list_touch": lambda target: None,
     "list_item": lambda place, target, index: target[int(index)],
+    "tuple_item": lambda place, target, index, count: dict(enumerate(target))[int(index)],
     "list_number": lambda target, index, of: _number(target[int(index)], of),
     "object_number": _number,
     "object_tag": lambda objects, item: objects.tag(item),
@@ -451,6 +452,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
         target, index, objects.at(int(tag), value.item())
     ),
     "list_repeated": lambda place, item, count: [item] * int(count),
+    "list_join": lambda place, one, other: one + other,
     "list_copy": lambda place, target, first, last: target[int(first) : int(last)],
     "list_pop": lambda place, target, index: target.pop(int(index)),
     "pack": _pack,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 RESULT_AT = {
     **{"python_power": 2, "python_function": 3, "product": 1, "fold": 1, "object_number": 2, "list_number": 3},
-    **{"object_tag": 2, "list_item": 4, "list_pop": 4, "list_repeated": 4, "list_copy": 5},
+    **{"object_tag": 2, "list_item": 4, "list_pop": 4, "list_repeated": 4, "list_copy": 5, "list_join": 4, "tuple_item": 5},
 }
 TAKES_BLOCK = (
     *("append_scalar", "append_array", "new_list", "draw", "draw_integers", "keep", "list_item", "list_touch"),
-    *("list_put", "list_put_number", "list_put_tagged", "list_repeated", "list_copy", "list_pop"),
+    *("list_put", "list_put_number", "list_put_tagged", "list_repeated", "list_copy", "list_pop", "tuple_item", "list_join"),
 )
 TAKES_BITS = ("append", "append_tagged", "append_scalar", "list_put_number", "list_put_tagged")
 

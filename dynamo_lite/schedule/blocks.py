@@ -153,7 +153,7 @@ def registers_used(step: Step) -> set[int]:
     if isinstance(step, Masked):
         return {step.mask, step.src, step.value}
     if isinstance(step, Take):
-        return {step.list}
+        return {step.list, *_registers(step.places)}
     if isinstance(step, Put):
         return {step.list, step.table, *_registers((*step.values, step.key))}
     if isinstance(step, Map):

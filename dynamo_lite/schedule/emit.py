@@ -291,6 +291,11 @@ class _Emitter:
         self.steps.append(Take(self.register(node), target.index, node.params["kind"], tuple(places)))
         return True
 
+    def join(self, node: Node) -> bool:
+        one, other = self.operands(node.args)
+        self.steps.append(Take(self.register(node), one.index, abi.TAKE_JOINED, (other,)))
+        return True
+
     def hold(self, node: Node) -> bool:
         self.constants.append((self.register(node), node.params["value"][0]))
         return True
@@ -565,4 +570,5 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     **dict.fromkeys(("scalar_number", "object_number"), _Emitter.read_number),
     "list_take": _Emitter.take,
     "held_object": _Emitter.hold,
+    "list_join": _Emitter.join,
 }
