@@ -190,19 +190,12 @@ append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, co
     return append_made(watch, list, array);
 }
 
-/* The journal of a run. */
-static DlJournal *
-journal_of(const npy_intp *block)
-{
-    return &((Watch *)block[DL_WORD_RUN])->run->outermost->journal;
-}
-
 /* A new list, borrowed; None, which takes no items, where there is no memory. */
 static PyObject *
 new_list(npy_intp *block)
 {
     Watch *watch = (Watch *)block[DL_WORD_RUN];
-    PyObject *list = dl_journal_list(journal_of(block), 0);
+    PyObject *list = dl_journal_list(&watch->run->outermost->journal, 0);
     watch->lists = watch->lists ? watch->lists : PyList_New(0);
     if (list != NULL && watch->lists != NULL && !dl_append_object(watch->lists, Py_NewRef(list))) {
         Py_DECREF(list);
@@ -211,132 +204,6 @@ new_list(npy_intp *block)
     PyErr_Clear();
     Py_XDECREF(list);
     return Py_None;
-}
-
-/* Keep an object, of which the reference is taken, in a place; 1 for NULL. */
-static int32_t
-keep_new(npy_intp *block, npy_intp place, PyObject *object)
-{
-    PyErr_Clear();
-    if (object == NULL) {
-        return 1;
-    }
-    Py_XSETREF(((Watch *)block[DL_WORD_RUN])->kept[place], object);
-    return 0;
-}
-
-static int32_t
-keep(npy_intp *block, npy_intp place, PyObject *object)
-{
-    return keep_new(block, place, Py_NewRef(object));
-}
-
-/* An item of a list, which is kept in a place, or in none (-1); 1 where there is no item. */
-static int32_t
-list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item)
-{
-    if (!PyList_CheckExact(list)) {
-        return 1;
-    }
-    index += index < 0 ? PyList_GET_SIZE(list) : 0;
-    if ((uint64_t)index >= (uint64_t)PyList_GET_SIZE(list)) {
-        return 1;
-    }
-    *item = PyList_GET_ITEM(list, index);
-    if (place < 0) {
-        return 0;
-    }
-    PyObject **kept = &((Watch *)block[DL_WORD_RUN])->kept[place], *old = *kept;
-    if (old != *item) {
-        *kept = Py_NewRef(*item);
-        Py_XDECREF(old);
-    }
-    return 0;
-}
-
-/* An item of a tuple of so many, which is kept in a place; 1 where it is no such tuple. */
-static int32_t
-tuple_item(npy_intp *block, npy_intp place, PyObject *tuple, int64_t index, int64_t size, PyObject **item)
-{
-    if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != size) {
-        return 1;
-    }
-    *item = PyTuple_GET_ITEM(tuple, index);
-    return keep(block, place, *item);
-}
-
-/* A list of somebody else's is about to become longer; 1 where there is no memory. */
-static int32_t
-list_touch(npy_intp *block, PyObject *list)
-{
-    int failed = !PyList_CheckExact(list) || dl_journal_change(journal_of(block), list, PyList_GET_SIZE(list));
-    PyErr_Clear();
-    return failed;
-}
-
-/* Put an object, or a new number, or a number with a tag (objects.c), into a list: as dl_list_store. */
-static int32_t
-list_put(npy_intp *block, PyObject *list, int64_t index, PyObject *object)
-{
-    return dl_list_store(journal_of(block), list, index, Py_NewRef(object));
-}
-
-static int32_t
-list_put_number(npy_intp *block, PyObject *list, int64_t index, npy_intp type, int64_t bits)
-{
-    return dl_list_store(journal_of(block), list, index, dl_make_object((int)type, bits));
-}
-
-static int32_t
-list_put_tagged(npy_intp *block, PyObject *list, int64_t index, npy_intp type, PyObject *table, int64_t tag, int64_t bits)
-{
-    return dl_list_store(journal_of(block), list, index, dl_tagged_object(table, (int)type, tag, bits));
-}
-
-/* New lists, which are kept in a place: of an object so many times, of a part of another one; 1 where there is no memory,
- * or no list. */
-static int32_t
-list_repeated(npy_intp *block, npy_intp place, PyObject *object, npy_intp n, PyObject **list)
-{
-    *list = dl_list_filled(journal_of(block), object, n);
-    return keep_new(block, place, *list);
-}
-
-static int32_t
-list_copy(npy_intp *block, npy_intp place, PyObject *of, npy_intp first, npy_intp last, PyObject **list)
-{
-    if (!PyList_CheckExact(of)) {
-        return 1;
-    }
-    *list = dl_list_part(journal_of(block), of, first, last);
-    return keep_new(block, place, *list);
-}
-
-static int32_t
-list_join(npy_intp *block, npy_intp place, PyObject *one, PyObject *other, PyObject **list)
-{
-    if (!PyList_CheckExact(one) || !PyList_CheckExact(other)) {
-        return 1;
-    }
-    *list = dl_list_joined(journal_of(block), one, other);
-    return keep_new(block, place, *list);
-}
-
-/* Take an item off a list, which is kept in a place; 1 where there is none. */
-static int32_t
-list_pop(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item)
-{
-    Py_ssize_t size = PyList_CheckExact(list) ? PyList_GET_SIZE(list) : 0;
-    index += index < 0 ? size : 0;
-    if ((uint64_t)index >= (uint64_t)size || dl_journal_change(journal_of(block), list, -1)) {
-        PyErr_Clear();
-        return 1;
-    }
-    *item = Py_NewRef(PyList_GET_ITEM(list, index));
-    if (PyList_SetSlice(list, index, index + 1, NULL) < 0) {
-        Py_CLEAR(*item);
-    }
-    return keep_new(block, place, *item);
 }
 
 /* Random numbers into packed memory, of a kind, with its parameters; 1 where NumPy would raise. */
@@ -427,50 +294,7 @@ machine_block(PyObject *module, PyObject *args)
     return found;
 }
 
-static PyStructSequence_Field layout_fields[] = {
-    {"type", "bytes before the type of an object"},
-    {"size", "before the length of a list"},
-    {"items", "before the address of its items"},
-    {"value", "before the double of a float"},
-    {"head", "before what says how long an int is"},
-    {"digit", "before its first digit"},
-    {"tagged", "whether that holds the sign beside the length"},
-    {NULL, NULL},
-};
-
-static PyStructSequence_Desc layout_description = {"dynamo_lite._C.ObjectLayout", "Where objects have their parts.",
-                                                   layout_fields, (int)Py_ARRAY_LENGTH(layout_fields) - 1};
-
-/* object_layout(): where objects have their parts; None where machine code does not look into them. */
-static PyObject *
-object_layout(PyObject *module, PyObject *args)
-{
-    (void)module;
-    (void)args;
-#if defined(Py_GIL_DISABLED) || SIZEOF_SIZE_T != 8
-    Py_RETURN_NONE;
-#else
-    static const size_t parts[] = {offsetof(PyObject, ob_type),       offsetof(PyVarObject, ob_size),
-                                   offsetof(PyListObject, ob_item),   offsetof(PyFloatObject, ob_fval),
-                                   DL_PYFRAME_INT_HEAD,               DL_PYFRAME_INT_DIGIT,
-                                   DL_PYFRAME_INT_TAGGED};
-    static PyTypeObject *type;
-    type = type ? type : PyStructSequence_NewType(&layout_description);
-    PyObject *layout = type ? PyStructSequence_New(type) : NULL;
-    for (size_t i = 0; layout != NULL && i < Py_ARRAY_LENGTH(parts); i++) {
-        PyObject *part = PyLong_FromSize_t(parts[i]);
-        if (part == NULL) {
-            Py_CLEAR(layout);
-            break;
-        }
-        PyStructSequence_SetItem(layout, (Py_ssize_t)i, part);
-    }
-    return layout;
-#endif
-}
-
 static PyMethodDef functions[] = {
-    {"object_layout", object_layout, METH_NOARGS, "object_layout(): where objects have their parts, or None."},
     {"machine_block", machine_block, METH_VARARGS,
      "machine_block(ndims, carried, numbers): the first words of the values that go in, of the results; all words."},
     {NULL, NULL, 0, NULL},
@@ -479,7 +303,7 @@ static PyMethodDef functions[] = {
 int
 dl_machine_register(PyObject *module)
 {
-    return PyModule_AddFunctions(module, functions);
+    return dl_machine_lists_register(module) < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }
 
 /* ---- building ---- */
@@ -874,6 +698,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[DL_WORD_ENDED] = 0;
     words[DL_WORD_ROOMS] = (npy_intp)watch.rooms;
     words[DL_WORD_KEPT] = (npy_intp)watch.kept;
+    words[DL_WORD_JOURNAL] = (npy_intp)&outermost->journal;
     words[DL_WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
     words[DL_WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);

@@ -42,4 +42,21 @@ PyObject *dl_list_filled(DlJournal *journal, PyObject *item, Py_ssize_t n);
  * reference is taken in any case. */
 int32_t dl_list_store(DlJournal *journal, PyObject *list, int64_t index, PyObject *object);
 
+/* What the code calls with its block. Objects are kept, each in a place of its own, until another one is kept there. All
+ * give 1 where a list or tuple has not what is asked for, or there is no memory. */
+int32_t dl_machine_keep(npy_intp *block, npy_intp place, PyObject *object);
+int32_t dl_machine_list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item);
+int32_t dl_machine_list_touch(npy_intp *block, PyObject *list);
+int32_t dl_machine_tuple_item(npy_intp *block, npy_intp place, PyObject *tuple, int64_t index, int64_t size, PyObject **item);
+int32_t dl_machine_list_put(npy_intp *block, PyObject *list, int64_t index, PyObject *object);
+int32_t dl_machine_list_put_number(npy_intp *block, PyObject *list, int64_t index, npy_intp type, int64_t bits);
+int32_t dl_machine_list_put_tagged(npy_intp *block, PyObject *list, int64_t index, npy_intp type, PyObject *table, int64_t tag,
+                                   int64_t bits);
+int32_t dl_machine_list_repeated(npy_intp *block, npy_intp place, PyObject *object, npy_intp n, PyObject **list);
+int32_t dl_machine_list_copy(npy_intp *block, npy_intp place, PyObject *of, npy_intp first, npy_intp last, PyObject **list);
+int32_t dl_machine_list_join(npy_intp *block, npy_intp place, PyObject *one, PyObject *other, PyObject **list);
+int32_t dl_machine_list_pop(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item);
+
+int dl_machine_lists_register(PyObject *module);
+
 #endif

@@ -94,6 +94,7 @@ class Abi(NamedTuple):
     WORD_ROOMS: int
     ROOM_WORDS: int
     WORD_KEPT: int
+    WORD_JOURNAL: int
     HEAD_WORDS: int
     OF_NUMBER: int
     OF_SCALAR: int

@@ -439,8 +439,8 @@ class Merge:
                 return value
             return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
         type_ = value.node.array_type
-        if type(instead) is type(value) and types_agree(self.tracer, type_, instead.node.array_type):  # type: ignore[union-attr]
-            return instead  # type: ignore[return-value]
+        if type(instead) is type(value) and types_agree(self.tracer, type_, instead.node.array_type):
+            return instead
         self.tracer.regions.append(region)
         node = stand_in_node(self.tracer, type_)
         self.tracer.regions.pop()

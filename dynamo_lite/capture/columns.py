@@ -270,4 +270,7 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         root.give_up()
 
 
-__all__ = ["close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "open_long", "parts", "unroll_rather"]
+__all__ = [
+    *("close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "open_long", "parts"),
+    "unroll_rather",
+]

@@ -83,10 +83,7 @@ def reduced(items: Iterable[Any], function: Step, number: Step, found: Step) -> 
     """functools.reduce(function, items)."""
     total = None
     for item in items:
-        if total is None:
-            total = number(item)
-        else:
-            total = number(function(total, item))
+        total = number(item) if total is None else number(function(total, item))
     return found(total)
 
 

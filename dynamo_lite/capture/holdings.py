@@ -1,7 +1,7 @@
 """What lists seem to hold: numbers of one kind, or lists of such (object_lists.py).
 
-Enters a list from outside, or what is put into one; leaves a Holding, which several lists may share: what is put into one
-of them is what may be taken of another. A wrong one has the program decline, or the attempt refuse a loop.
+Enters a list from outside, or what is put into one; leaves a Holding, which several lists may share: what is put into
+one of them is what may be taken of another. A wrong one has the program decline, or the attempt refuse a loop.
 """
 
 from __future__ import annotations
@@ -53,11 +53,13 @@ def _fits(one: Holding, other: Holding) -> bool:
         return not other.kind
     if one.kind == "tuple":
         return len(one.parts) == len(other.parts) and all(map(_fits, one.parts, other.parts))
-    return one.kind != "list" or (one.inner is not None and other.inner is not None and _fits(one.inner, other.inner))
+    if one.kind != "list":
+        return True
+    return one.inner is not None and other.inner is not None and _fits(one.inner, other.inner)
 
 
 def named(holding: Holding, name: Any, mixed: set[Any]) -> Holding:
-    """What a list of that name holds; mixed: those of which an earlier attempt has seen that they hold ints and floats."""
+    """What a list of that name holds; mixed: those of which an attempt has seen that they hold ints and floats."""
     holding.names.add((name, holding.kind))
     if holding.kind in ("int", "float") and not holding.names.isdisjoint(mixed):
         holding.kind = "number"

@@ -16,7 +16,15 @@ from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import Carried, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Carried,
+    ComplexValue,
+    ConstantValue,
+    NumberValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
 
@@ -55,6 +63,17 @@ def note_kept(attempt: Attempt, path: Path, before: Value, after: Value) -> None
     """Note whether an iteration leaves the very tuple that it found, so that behind the loop it is that from before."""
     if is_object(before) or (after is not before and after is not attempt.region.kept.get(path)):
         attempt.region.kept.pop(path, None)
+
+
+def made_inside(attempt: Attempt, value: Value) -> bool:
+    """Whether `value` holds an array that the body computes, or anything whose parts are not known here."""
+    if isinstance(value, ArrayValue):
+        return value.node in attempt.region.graph.nodes
+    if isinstance(value, SequenceValue) and value.taken is not None:
+        return True
+    if isinstance(value, SequenceValue | ComplexValue):
+        return any(made_inside(attempt, realise(attempt.machine.tracer, item)) for item in value.items)
+    return not isinstance(value, NumberValue | ConstantValue) and value.source is None
 
 
 def array_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:

@@ -34,7 +34,7 @@ from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
-from dynamo_lite.capture.holdings import agree, with_node
+from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.leaving import (
     CannotLeave,
     counted,
@@ -67,6 +67,7 @@ from dynamo_lite.capture.loop_results import (
     each_item,
     is_tagged,
     made_behind,
+    made_inside,
     note_kept,
     numbers_left,
     value_behind,
@@ -75,7 +76,7 @@ from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar, steps_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
-from dynamo_lite.capture.object_lists import convert, is_eligible, try_objects
+from dynamo_lite.capture.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import Place, Snapshot, get, put, snapshot, unread
 from dynamo_lite.capture.promises import MAX_PEELED, learn
@@ -127,7 +128,7 @@ class Attempt:
     bounds: tuple[Scalar, Scalar, Scalar]
     more: Scalar  # whether there is an iteration at all
     forward: bool
-    leaves: dict[Path, tuple[ArrayValue | ListValue, Node]] = field(default_factory=dict)  # carried: value before, body's input
+    leaves: dict[Path, tuple[ArrayValue | ListValue, Node]] = field(default_factory=dict)  # carried: before, inside
     ends: dict[Path, Node] = field(default_factory=dict)  # carried: value after an iteration
     final: dict[Path, Value] = field(default_factory=dict)  # what others are after the last iteration
     parted: dict[Path, ComplexValue] = field(default_factory=dict)  # complex numbers of which `final` has the parts
@@ -489,13 +490,10 @@ class Attempt:
             return
         if path in self.leaves:
             known, type_ = self.leaves[path][0], self.leaves[path][1].array_type
-            if isinstance(known, ListValue) and isinstance(after, SequenceValue) and is_eligible(tracer, after):
-                after = convert(tracer, after)
-            if isinstance(known, ListValue) and not (isinstance(after, ListValue) and agree(known, after, tracer.restraints.mixed)):
+            after = as_list_like(tracer, known, after)
+            if type(after) is not type(known) or not types_agree(tracer, type_, after.node.array_type):
                 self._differs(path)
-            if type(after) is not type(known) or not types_agree(tracer, type_, after.node.array_type):  # type: ignore[attr-defined]
-                self._differs(path)
-            self.ends[path] = after.node  # type: ignore[attr-defined]
+            self.ends[path] = after.node
             return
         if before is not None and has_items(before):
             if not is_like(before, after):
@@ -526,13 +524,13 @@ class Attempt:
             self.learned = True
         elif before is not None and read:
             self._guess_step(path, before, after)
-        elif isinstance(after, ArrayValue) and self.goes_on is not True and self._made_inside(after):
+        elif isinstance(after, ArrayValue) and self.goes_on is not True and made_inside(self, after):
             self._hand_out(path, after)
         elif isinstance(after, EitherValue) and self.goes_on is not True and len(path) == 1:
             either = self.eithers[path] = either_made(tracer, after) or self._differs(path)
             for place, part in enumerate(either.inside):
                 self._compare((*path, place), None, part, read)
-        elif self._made_inside(after) or (isinstance(after, SequenceValue) and after.taken is not None):
+        elif made_inside(self, after):
             self._differs(path)
         elif isinstance(after, ComplexValue):
             self.parted[path] = after
@@ -611,14 +609,6 @@ class Attempt:
         else:
             self._differs(path)
         self.learned = True
-
-    def _made_inside(self, value: Value) -> bool:
-        """Whether `value` holds an array that the body computes, or anything whose parts are not known here."""
-        if isinstance(value, ArrayValue):
-            return value.node in self.region.graph.nodes
-        if isinstance(value, SequenceValue | ComplexValue):
-            return any(self._made_inside(realise(self.machine.tracer, item)) for item in value.items)
-        return not isinstance(value, NumberValue | ConstantValue) and value.source is None
 
     # -- behind the loop --------------------------------------------------------------------------
 

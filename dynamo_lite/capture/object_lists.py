@@ -4,16 +4,16 @@ Enters a list from outside that a loop reads and stores to, or one made here tha
 its items (lists.py) nor arrays (cells.py, columns.py) can stand for it. Leaves a ListValue: the graph has the list, an
 op takes an item of it, as an object, another one reads the number that this is, and a third puts an object there:
 
-    a[j], a[j + 1] = a[j + 1], a[j]     %x = list_take(%a, s1); %y = list_take(%a, i0); put_item(%a, i0, %x) ...
-    u = new                             the loop carries the list
+    a[j], a[j + 1] = a[j + 1], a[j]   %x = list_take(%a, j + 1); %y = list_take(%a, j); put_item(%a, j, %x) ...
+    u = new                           the loop carries the list
 
-So aliases, rows that are one list, and items that are moved need no thought: they are Python's own. What a list holds is
-guessed from what it holds now (Holding); an item of another type declines, as an index that the list lacks does. The
-attempt that finds such a list has all of a function known so from then on (Restraints.objects), but for those that hold
-other things than numbers and lists of such.
+So aliases, rows that are one list, and items that are moved need no thought: they are Python's own. What a list holds
+is guessed from what it holds now (holdings.py); an item of another type declines, as an index that the list lacks does.
+The attempt that finds such a list has all of a function known so from then on (Restraints.objects), but for those that
+hold other things than numbers, tuples of numbers, and lists of such.
 
-INVARIANT: which lists are one nobody asks: two ListValues may be the same list. A number that was taken of a list is the
-object that its node gives (ItemRead), as long as that node is at hand, and else has a tag (objects.py).
+INVARIANT: which lists are one nobody asks: two ListValues may be the same list. A number that was taken of a list is
+the object that its node gives (ItemRead), as long as that node is at hand, and else has a tag (objects.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.choices import LENGTH, split
 from dynamo_lite.capture.claims import claim, table_of
-from dynamo_lite.capture.holdings import LONGEST_TUPLE, holding_of, joined, named, require_mixed, settle
+from dynamo_lite.capture.holdings import LONGEST_TUPLE, agree, holding_of, joined, named, require_mixed, settle
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.sameness import is_read_later, reachable
@@ -75,6 +75,8 @@ def try_objects(tracer: Tracer, reason: str) -> None:
         plan.cells.clear()
         plan.lists.clear()
         plan.rows.clear()
+        for place in [place for place in plan.places if type(place.key) is int or place.key in ("last", "length")]:
+            del plan.places[place]
     raise Retry
 
 
@@ -92,7 +94,7 @@ def is_eligible(tracer: Tracer, value: Value) -> bool:
     """Whether a value is a list made here of numbers of one kind, or of such lists."""
     if not isinstance(value, SequenceValue) or value.kind is not list or value.source is not None:
         return False
-    if value.is_grown or value.cells is not None or value.rows is not None or value.by_parts or value.became is not None:
+    if value.is_grown or value.by_parts or any(one is not None for one in (value.cells, value.rows, value.became)):
         return False
     if any(value in region.lists for region in tracer.regions):
         return False  # it was there before the loop
@@ -145,6 +147,7 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(("list", "tuple")) else "")
     made = ListValue(None, holding=named(holding, name, tracer.restraints.mixed))
     constants = _constants(tracer, value)
+    value.became = made  # whose items nobody else has, if they are tuples
     if constants is not None:
         model = _held(tracer, constants)
         made.node = _take_of(tracer, model, abi.TAKE_COPY)
@@ -157,7 +160,6 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
             _store(tracer, made, None, realise(tracer, item))
     for place, item in value.late.items():
         _store(tracer, made, place, realise(tracer, item))
-    value.became = made
     return made
 
 
@@ -355,6 +357,15 @@ def join(tracer: Tracer, one: Value, other: Value) -> ListValue | None:
     return ListValue(None, node, both[0].holding)
 
 
+def as_list_like(tracer: Tracer, known: Value, after: Value) -> Value:
+    """What an iteration leaves where a list was, as a list that seems to hold the same; any other value as it is."""
+    found = _as_list(tracer, after) if isinstance(known, ListValue) else None
+    if found is None:
+        return after
+    assert isinstance(known, ListValue)
+    return found if agree(known, found, tracer.restraints.mixed) else Value()
+
+
 def _as_list(tracer: Tracer, value: Value) -> ListValue | None:
     if isinstance(value, SequenceValue) and is_eligible(tracer, value):
         return convert(tracer, value)
@@ -518,6 +529,6 @@ LENGTH.append(length)
 
 
 __all__ = [
-    *("convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join", "length", "method", "next_of"),
-    *("put", "try_objects"),
+    *("as_list_like", "convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join", "length"),
+    *("method", "next_of", "put", "try_objects"),
 ]

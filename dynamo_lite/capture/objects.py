@@ -172,7 +172,8 @@ def tell_apart(
         if one.mark is not None:
             product, total = one.marked
             product.args, total.args = (product.args[0], 1 + len(shared)), (total.args[0], tags.events[one.mark])
-    listed = {leaf for leaves_ in found.values() for leaf in leaves_ if isinstance(leaf, NumberedValue) or leaf is _TAKEN}
+    leaves_found = {leaf for leaves_ in found.values() for leaf in leaves_}
+    listed = {leaf for leaf in leaves_found if isinstance(leaf, NumberedValue) or leaf is _TAKEN}
     if puts or cells or listed:
         asked_for = put_times.keys() | listed
         objects.put = frozenset(path for path in objects.tags if not asked_for.isdisjoint(found[path]))

@@ -15,7 +15,7 @@ from dataclasses import field
 from typing import Any
 
 from dynamo_lite._C import let_in
-from dynamo_lite.capture.call_slots import as_loaded, is_lent_method, keyword_names
+from dynamo_lite.capture.call_slots import as_loaded, by_identity, is_lent_method, keyword_names
 from dynamo_lite.capture.cells import list_of
 from dynamo_lite.capture.complex_numbers import object_of
 from dynamo_lite.capture.instances import is_frozen
@@ -46,8 +46,8 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     ItemRead,
     IteratorValue,
-    ListValue,
     LazyValue,
+    ListValue,
     MethodValue,
     NullValue,
     NumberValue,
@@ -162,14 +162,13 @@ class Residual:
         """Push `value`."""
         if isinstance(value, LazyValue) and value.known is not None and value.known.source is None:
             value = value.known
-        if isinstance(value, SequenceValue) and value.became is not None:
-            value = value.became
+        value = (value.became or value) if isinstance(value, SequenceValue) else value
         if isinstance(value, NullValue):
             self.emit("PUSH_NULL")
         elif isinstance(value, TextValue):
             assert value.source is not None
             self.load_source(value.source)
-        elif type(value) is ConstantValue and (value.source is None or _by_identity(value.value)):
+        elif type(value) is ConstantValue and (value.source is None or by_identity(value.value)):
             self.emit("LOAD_CONST", value.value)
         elif isinstance(value, CellValue) and value.source is not None:
             self.load_cell(value.source)
@@ -240,8 +239,8 @@ class Residual:
                 self.call(chr, [value.code])
             case ResultValue():
                 self.call(value.kind, [ArrayValue(None, value.node)])
-            case ListValue():
-                self.emit("LOAD_FAST", self.output(value.node))
+            case ListValue(node=node) | SequenceValue(taken=Node() as node):
+                self.emit("LOAD_FAST", self.output(node))
             case SequenceValue():
                 self.build_sequence(value)
             case DictValue() if value.filled is not None:
@@ -342,9 +341,6 @@ class Residual:
 
     def build_sequence(self, value: SequenceValue) -> None:
         """A tuple or list; what loops have appended is in a list of the program's, which nobody else knows."""
-        if value.taken is not None:
-            self.emit("LOAD_FAST", self.output(value.taken))
-            return
         made = list_of(value)
         if made is not None:
             self.call(*made)
@@ -802,8 +798,3 @@ class Residual:
             self.load(value)
         self.emit("STORE_FAST", name)
         return name
-
-
-def _by_identity(value: Any) -> bool:
-    """True for constants whose guard was on identity: the object itself may be loaded."""
-    return not isinstance(value, int | float | complex | str | bytes | tuple) or isinstance(value, bool)

@@ -75,8 +75,8 @@ class Restraints:
     sides: the code of segments that begin behind a branch on data, which end where such a one begins. lengths: by the
     code that is captured, how long lists from outside were found; None: any length is taken (fullgraph). numbered:
     likewise, which lists loops have read by number, and whether they still may (columns.py; None: where their lengths
-    change). objects: whether lists are known by their objects (object_lists.py); None: nobody has asked yet; lists_grow: whether
-    some of them get longer or shorter that may be from outside; mixed: by name those that hold ints
+    change). objects: whether lists are known by their objects (object_lists.py); None: nobody has asked yet;
+    lists_grow: whether some of them get longer or shorter that may be from outside; mixed: by name those that hold ints
     and floats. lessons: by where a loop stands, and those around it, what attempts at it have taught. A resume function
     has its function's.
     """

@@ -311,9 +311,9 @@ class SequenceValue(Value):
     was stored into it since, by index. ends: what a loop that appends carries of the list, "last" item and "length"
     (lists.py). looks: which of the two were asked for, in order. rows: the array that NumPy makes of it (rows.py).
     cells: the arrays that stand for its items (cells.py). became: the list of the program's that it is now
-    (object_lists.py). taken: of a tuple, the node that has taken it of such a list. filler: the plan of the loop that has filled it first, and
-    the list's name there. met: the plan of the first outermost loop that began when there was the list. by_parts: as of
-    an InstanceValue.
+    (object_lists.py). taken: of a tuple, the node that has taken it of such a list. filler: the plan of the loop that
+    has filled it first, and the list's name there. met: the plan of the first outermost loop that began when there was
+    the list. by_parts: as of an InstanceValue.
     """
 
     kind: type = tuple
@@ -414,8 +414,9 @@ class CellItem(CallValue):
 
 @dataclass(eq=False, slots=True)
 class Holding:
-    """What a list holds: kind is "int", "float" or "bool", "number" for ints and floats, "list" (of such as `inner` says),
-    "tuple" (of as many as `parts`), or "" if nothing is known. names: where such lists come from, for all attempts."""
+    """What a list holds: kind is "int", "float" or "bool", "number" for ints and floats, "list" (of such as `inner`
+    says), "tuple" (of as many as `parts`), or "" if nothing is known. names: where such lists come from, for all
+    attempts."""
 
     kind: str = ""
     inner: Holding | None = None

@@ -143,12 +143,12 @@ def _infer_take(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate)
     return LIST
 
 
-def take(target: list[Any], kind: int, places: Sequence[Any]) -> Any:
+def take(target: Any, kind: int, places: Sequence[Any]) -> Any:
     """What is taken of a list: an item, which stays or goes, or a copy of a part."""
     if kind == abi.TAKE_JOINED:
         return target + places[0]
     if kind == abi.TAKE_OF_TUPLE:
-        if type(target) is not tuple or len(target) != places[1]:
+        if not isinstance(target, tuple) or len(target) != places[1]:
             raise IndexError("no tuple of that length")
         return target[places[0]]
     if kind == abi.TAKE_COPY:
@@ -162,7 +162,7 @@ define(
         OpKind.CALL,
         _infer_take,
         lambda args, params: take(args[0], params["kind"], args[1:]),
-        "The item of a list under an index (params kind: TAKE_ITEM), which is taken off it (TAKE_OUT); or a copy of the "
+        "The item of a list under an index (params kind: TAKE_ITEM), which is taken off it (TAKE_OUT); a copy of the "
         "items from one index to another (TAKE_COPY).",
     )
 )
@@ -180,7 +180,8 @@ def read_object(found: Any, of: int, table: Objects | None = None) -> Any:
         if of == abi.READ_FLOAT_ELSE:
             return np.float64(found if is_float else 0.0)
         return np.int64(is_float if of == abi.READ_IS_FLOAT else 0 if is_float else found)
-    kind = {abi.READ_INT: int, abi.READ_FLOAT: float, abi.READ_BOOL: bool, abi.READ_LENGTH: list}[of]
+    kinds: dict[int, Any] = {abi.READ_INT: int, abi.READ_FLOAT: float, abi.READ_BOOL: bool, abi.READ_LENGTH: list}
+    kind = kinds[of]
     if type(found) is not kind:
         raise TypeError(f"no {kind.__name__}")
     if kind is list:
@@ -278,6 +279,7 @@ def set_tag(node: Node, place: int, tag: Scalar) -> None:
 
 
 __all__ = [
-    *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "read_number", "read_object"),
+    *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "read_number"),
+    "read_object",
     *("set_tag", "take", "take_out_of", "hold", "join"),
 ]

@@ -1,9 +1,9 @@
-"""Makes the nodes of what loops do with lists: take their items as numbers or as objects, put others there, make lists.
+"""Makes the nodes of what loops do with lists: take their items as numbers or as objects, put others there, make some.
 
 What is taken of a list, and each list that is made, is kept in a place of its own until the same step runs again, so
-that it lives though the list gets another item there; what a loop carries has a place, too (csrc/machine.c). An item of
-which nobody wants more than the number is read at once. INVARIANT: a list that the program has not made here (List.own) is
-changed by functions that note that in the journal.
+that it lives though the list gets another item there, unless it is not used any more then; what a loop carries has a
+place, too (csrc/machine_lists.c). An item of which nobody wants more than the number is read at once. INVARIANT: a list
+that the program has not made here (List.own) is changed by functions that note that in the journal.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class ListBuilder(ArrayBuilder):
         """An item, which may be taken off, or a copy."""
         target = self.list_in(step.list, frame)
         if step.kind == abi.TAKE_JOINED:
-            words = (self.keep_place(), target.value, self.list_in(step.places[0].index, frame).value)
+            (other,) = step.places
+            words = [self.keep_place(), target.value, self.list_in(other.index, frame).value]  # type: ignore[union-attr]
             frame.registers[step.dst] = List(self.computed("list_join", words, OBJECT, abi.RETURNED_FAILED))
             return
         places = [self.number(place, frame) for place in step.places]
@@ -69,17 +70,17 @@ class ListBuilder(ArrayBuilder):
         """The number that an object is, or the length of a list."""
         source = frame.registers.get(step.src)
         if step.of == abi.READ_TAG:
-            words = (self.list_in(step.table, frame).value, self.list_in(step.src, frame).value)
+            words = [self.list_in(step.table, frame).value, self.list_in(step.src, frame).value]
             return Number("int", self.computed("object_tag", words, INT64, abi.RETURNED_FAILED))
         is_float = step.of in (abi.READ_FLOAT, abi.READ_FLOAT_ELSE)
         kind, what = ("float" if is_float else "int"), self.constant(INT64, step.of)
         dtype = FLOAT64 if kind == "float" else INT64
         if isinstance(source, Item):
-            words, name = (source.of, source.index, what), "list_number"
+            words, name = [source.of, source.index, what], "list_number"
         else:
-            words, name = (self.list_in(step.src, frame).value, what), "object_number"
+            words, name = [self.list_in(step.src, frame).value, what], "object_number"
         value = self.computed(name, words, dtype, abi.RETURNED_NUMBER)
-        return Number(kind, value, *_LIMITS.get(step.of, ()), read=True)
+        return replace(Number(kind, value, *_LIMITS.get(step.of, ())), read=True)
 
     def put(self, step: Put, frame: Frame) -> None:
         """An item under an index, or at the end of a list that somebody else may have."""
@@ -93,7 +94,7 @@ class ListBuilder(ArrayBuilder):
         if step.packed is not None or key.kind != "int":
             raise NotCompiled("what is packed, or a place that is no int")
         (value,), tags = step.values, step.tags[1:]
-        words = (target.value, key.value)
+        words = [target.value, key.value]
         if isinstance(value, Reg):
             item = self.list_in(value.index, frame)
             self.helper("list_put", (*words, item.value), failure=abi.RETURNED_INDEX)
@@ -102,10 +103,10 @@ class ListBuilder(ArrayBuilder):
         if number.kind == "float":  # C and Python need not keep the same NaN
             self.decline_if(self.is_nan(number.value), abi.RETURNED_NUMBER)
         name, kind = "list_put_number", self.constant(INT64, PYTHON_TYPES[number.kind])
-        words = (*words, kind)
+        words.append(kind)
         if tags and tags[0] != 0:
             name = "list_put_tagged"
-            words = (*words, self.list_in(step.table, frame).value, self.number(tags[0], frame).value)
+            words += [self.list_in(step.table, frame).value, self.number(tags[0], frame).value]
         self.helper(name, (*words, number.value), failure=abi.RETURNED_INDEX)
 
     def new_list(self, step: New, frame: Frame) -> None:

@@ -142,8 +142,8 @@ Register: TypeAlias = NumpyScalar | Point | Array | List | Item | Random
 class Frame:
     """What a body knows: its registers, of which the first `n_inputs` go in, the numbers that go into it (by input),
     and what was computed of them. read_only: registers with items of lists that are read as numbers; held: those with
-    items that their list has as long as they are used. places: indices that were tested, by index and size. told: inputs that an append has
-    made objects of, or of what they may be."""
+    items that their list has as long as they are used. places: indices that were tested, by index and size. told:
+    inputs that an append has made objects of, or of what they may be."""
 
     registers: dict[int, Register] = field(default_factory=dict)
     numbers: dict[int, Number] = field(default_factory=dict)

@@ -108,7 +108,7 @@ class _Finder:
             return None  # some step needs all rows of what is there some rows at a time
         full = [register for register in rows if len(self.types[register].shape) > len(self.leading)]
         inputs = tuple(sorted(set(rows) - made))
-        needed = {register for step in self.steps[last:] for register in registers_used(step)} | set(_registers(outputs))
+        needed = set(_registers(outputs)).union(*map(registers_used, self.steps[last:]))
         results = tuple(sorted(made & needed))
         views = {step.dst for step in steps if isinstance(step, View)}
         again = len(full) > len(set(full)) or not set(full) <= set(inputs)

@@ -92,7 +92,8 @@ class _Kernel:
 
 
 _EFFECTS = frozenset(
-    ("require", "error_state", "new_container", "append", "put_item", "list_take", "list_join", "held_object", "count_true")
+    {"require", "error_state", "new_container", "append", "put_item", "list_take", "list_join", "held_object"}
+    | {"count_true"}
 )
 _UNSET = frozenset(("empty", "empty_like", "empty_bordered", "require_order"))
 

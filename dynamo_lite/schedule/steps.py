@@ -305,9 +305,10 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """dst becomes the item of the list in register `list` under the only one of `places`, an int (kind TAKE_ITEM), which
-    is taken off it (TAKE_OUT), or a copy of the items from the first of `places`, if any, to the second (TAKE_COPY). A
-    place that the list lacks declines."""
+    """dst becomes, of the list in register `list`, the item under the only one of `places`, an int (kind TAKE_ITEM),
+    which is taken off it (TAKE_OUT); a copy of the items from the first of `places`, if any, to the second (TAKE_COPY);
+    or a list of its items and of those of the list in the place (TAKE_JOINED). Of a tuple as long as the second place
+    says, it is the item under the first (TAKE_OF_TUPLE). A place that the list lacks declines."""
 
     dst: int
     list: int
@@ -324,7 +325,22 @@ class Errors:
 
 
 Step: TypeAlias = (
-    View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read | New | Put | Take | Errors
+    View
+    | Alloc
+    | Map
+    | Reduce
+    | Call
+    | Save
+    | Require
+    | Loop
+    | Leave
+    | Cond
+    | Masked
+    | Read
+    | New
+    | Put
+    | Take
+    | Errors
 )
 
 

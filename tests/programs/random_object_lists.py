@@ -12,22 +12,29 @@ _FLOATS = (
 )
 _INTS = ("w[i]", "w[i] + 1", "i", "i * 1000", "c", "len(stack)", "w[-1]", "7", "w[c % n] * 2", "k", "w[i] // 3 + 400")
 _CONDITIONS = (
+    *("todo", "len(pairs) > 2", "mix[i] > 1"),
     *("u[i] > x", "new[i] < u[i]", "w[i] % 2", "i == k", "flags[i]", "not flags[i]", "x > 1.0", "len(stack) > 3"),
     *("u[i] > best", "w[i] > c", "row[0] < 0.5", "i > 2 and u[i - 1] < u[i]", "stack"),
 )
 _STATEMENTS = (
+    *("mix[i] = {f}", "mix[i] = {n}", "mix[i] += x", "t += mix[i]", "mix[i], mix[0] = mix[0], mix[i]"),
+    "c, t = pairs[i % 3]",
+    *("pairs[i % 3] = (c, t)", "todo.append((i, x))", "c, y = todo.pop()", "pairs[0] = pairs[i % 3]"),
+    "x = pairs[-1][1]",
     *("u[i] = {f}", "u[i] += {f}", "new[i] = {f}", "new[i] = {f}", "w[i] = {n}", "w[i] += 1", "w[w[i] % n] += 1"),
     *("u[i], u[k % n] = u[k % n], u[i]", "u[i], new[i] = new[i], u[i]", "w[i], w[0] = w[0], w[i]"),
     *("x = {f}", "y = x", "x, y = y, x", "c = {n}", "t += {f}", "best = u[i]", "flags[i] = {c}", "flags[i] = False"),
     *("row = g[i % m]", "row[j] = {f}", "g[i % m][j] = {f}", "g[j] = g[i % m]", "g[j] = row[:]", "g[i % m] = new[:m]"),
     *("stack.append({n})", "c = stack.pop()", "c = stack[-1]", "out.append({f})", "out.append(x)", "t = min(t, {f})"),
-    *("row = [0.0] * m", "row = [x] * m", "t = max(t, u[i])", "c += len(out)", "x = u[i] if {c} else {f}", "u[i + 1] = {f}"),
-    *("u[-1] = {f}", "other = u; other[i] = {f}", "y = u[k]"),
+    *("row = [0.0] * m", "row = [x] * m", "t = max(t, u[i])", "c += len(out)", "x = u[i] if {c} else {f}"),
+    *("u[-1] = {f}", "other = u; other[i] = {f}", "y = u[k]", "u[i + 1] = {f}"),
 )
 _OUTER = (
-    *("new = u[:]", "new = [0.0] * n", "new = list(u)", "u = new", "u, new = new, u", "g = [r[:] for r in g]", "row = g[k % m]"),
-    *("new = [0.5] * len(u)", "row = row[:]", "g[0] = row", "h = g", "w = w[:]", "x = u[0]", "out = []", "new = [v * 0.5 for v in u]"),
-    *("g = [[0.0] * m for _ in range(m)]", "flags = [False] * n", "t = 0.0", "stack = [k]", "k = (k + 1) % n"),
+    *("new = u[:]", "new = [0.0] * n", "new = list(u)", "u = new", "u, new = new, u", "g = [r[:] for r in g]"),
+    *("new = [0.5] * len(u)", "row = row[:]", "g[0] = row", "h = g", "w = w[:]", "x = u[0]", "out = []"),
+    *("g = [[0.0] * m for _ in range(m)]", "new = [v * 0.5 for v in u]", "row = g[k % m]", "mix = [0] * n"),
+    *("mix = mix + [0]", "mix = [k] + u", "pairs = pairs + [(k, x)]", "todo = [(k, 0.5)]"),
+    *( "flags = [False] * n", "t = 0.0", "stack = [k]", "k = (k + 1) % n"),
 )
 _HEADS = (
     *("for i in range(n):", "for i in range(1, n - 1):", "for i in range(len(u)):", "for i in range(n - 1, -1, -1):"),
@@ -61,7 +68,8 @@ def source(seed: int) -> str:
                 lines.append(fill(pick.choice(_STATEMENTS if inner else _OUTER)))
         return lines
 
-    lines = ["new = u[:]; x = 0.25; y = 1.5; t = 0.0; c = 3; j = 1; best = 0.1; stack = [5]; out = []; row = g[0]; i = 0"]
+    lines = ["new = u[:]; x = 0.25; y = 1.5; t = 0.0; c = 3; j = 1; best = 0.1; stack = [5]; out = []; row = g[0]"]
+    lines += ["i = 0; mix = [0] * n; todo = [(1, 0.5)]; pairs = [(1, 0.5), (2, x), (k, 1.5)]"]
     lines += [f"other = {pick.choice(('u', 'new', 'w'))}; h = g"]
     if pick.random() < 0.6:
         lines.append("for step in range(steps):")
@@ -72,7 +80,7 @@ def source(seed: int) -> str:
     else:
         for _ in range(pick.choice((1, 2))):
             lines += [pick.choice(_HEADS), *("    " + one for one in body(0, True))]
-    lines.append("return u, new, w, g, h, flags, stack, out, row, other, x, y, t, c, best, i, len(u)")
+    lines.append("return u, new, w, g, h, flags, stack, out, row, other, x, y, t, c, best, i, len(u), mix, todo, pairs")
     return "\n".join(["def f(u, w, g, flags, n, m, k, steps):", *("    " + line for line in lines)]) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Random loops over lists that the program works on as objects, against plain Python; OBJECT_LIST_FUZZ sets how many."""
+"""Random loops over lists that programs work on as objects, against plain Python; OBJECT_LIST_FUZZ sets how many."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamo_lite.capture import scopes
-from dynamo_lite.capture import object_lists
+from dynamo_lite.capture import object_lists, scopes
 from dynamo_lite.capture.arms import BY_TRUTH, declining_way, raising_way
 from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
 from dynamo_lite.capture.consuming import gathered
@@ -30,8 +29,8 @@ from dynamo_lite.capture.value import (
     GeneratorValue,
     InstanceValue,
     IteratorValue,
-    MethodValue,
     ListValue,
+    MethodValue,
     NullValue,
     NumberValue,
     ObjectValue,
