@@ -1,7 +1,7 @@
 /* What a program changes in lists and dicts that are not its own, and how that is undone.
  *
  * Of a list the items that are replaced are noted one by one; where these become many, the list as it is then, once, and
- * nothing any more from then on. Lists that the program has made are known by their addresses, and are not undone: nobody
+ * nothing any more from then on, if all that it held dies unnoticed. Lists that the program has made are known by their addresses, and are not undone: nobody
  * else has seen them. NB: the address of a list of its own that has died can only be another one's of its own, since all
  * others live throughout.
  */
@@ -137,7 +137,7 @@ dl_journal_change(DlJournal *journal, PyObject *list, Py_ssize_t index)
         *one = (DlTouched){.list = Py_NewRef(list), .size = size};
         journal->n_touched++;
     }
-    if (one->own || one->held != NULL) { /* what it held before lives on */
+    if (one->own || (one->quiet && !journal->loud)) {
         journal->latest = list;
         return 0;
     }
@@ -147,12 +147,27 @@ dl_journal_change(DlJournal *journal, PyObject *list, Py_ssize_t index)
     if (index >= 0 && !dies_quietly(PyList_GET_ITEM(list, index), 2)) {
         return 1;
     }
-    if (index >= 0 && one->replaced < one->size / PART + FEW_ITEMS) {
+    if (index >= 0 && one->held == NULL && one->replaced < one->size / PART + FEW_ITEMS) {
         one->replaced++;
         return note(journal, (DlReplaced){.container = list, .index = index, .old = PyList_GET_ITEM(list, index)});
     }
-    one->held = PyList_GetSlice(list, 0, size);
-    return one->held == NULL ? -1 : 0;
+    if (one->held == NULL) {
+        one->held = PyList_GetSlice(list, 0, size);
+        if (one->held == NULL) {
+            return -1;
+        }
+        one->quiet = dies_quietly(list, 3);
+    }
+    return index < 0 && !dies_quietly(list, 3);
+}
+
+void
+dl_journal_take(DlJournal *journal, PyObject *object)
+{
+    if (!PyFloat_CheckExact(object) && !journal->loud && !dies_quietly(object, 2)) {
+        journal->loud = 1;
+        journal->latest = NULL;
+    }
 }
 
 void

@@ -18,6 +18,7 @@ typedef struct {
     PyObject *held;            /* owned: what it held when that was noted as a whole, or NULL */
     Py_ssize_t size, replaced; /* how long it was; how many of its items the rows have */
     int own;                   /* the program has made it */
+    int quiet;                 /* nobody can notice the death of what `held` has */
 } DlTouched;
 
 typedef struct {
@@ -26,6 +27,7 @@ typedef struct {
     DlTouched *touched; /* by address: a table of `places`, a power of two */
     size_t n_touched, places;
     PyObject *latest; /* borrowed: a list of which nothing has to be noted any more */
+    int loud;         /* something was put into a list whose death could be noticed */
 } DlJournal;
 
 /* Note that the program has made a list; 0, or -1 with MemoryError. */
@@ -35,7 +37,10 @@ int dl_journal_made(DlJournal *journal, PyObject *list);
  * -1 with MemoryError; 1 where the old item's death could be noticed. */
 int dl_journal_change(DlJournal *journal, PyObject *list, Py_ssize_t index);
 
-/* The same of the item under a key of a dict, which is `old`, or none (NULL). */
+/* An object is about to be put into a list. */
+void dl_journal_take(DlJournal *journal, PyObject *object);
+
+/* The same as a change, of the item under a key of a dict, which is `old`, or none (NULL). */
 int dl_journal_replace(DlJournal *journal, PyObject *dict, PyObject *key, PyObject *old);
 
 /* Put all back, the latest change first; errors are reported as unraisable. */

@@ -305,6 +305,7 @@ store(DlRun *run, PyObject *list, PyObject *key, PyObject *item)
         if (status != 0) {
             return status;
         }
+        dl_journal_take(journal, item);
         failed = PyList_SetItem(list, index, Py_NewRef(item));
     }
     return failed < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;

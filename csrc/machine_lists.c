@@ -253,6 +253,7 @@ dl_machine_list_touch(npy_intp *block, PyObject *list)
 int32_t
 dl_machine_list_put(npy_intp *block, PyObject *list, int64_t index, PyObject *object)
 {
+    dl_journal_take(journal_of(block), object);
     return dl_list_store(journal_of(block), list, index, Py_NewRef(object));
 }
 

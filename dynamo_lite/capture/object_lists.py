@@ -416,7 +416,7 @@ def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value)
     values = tuple(_object(tracer, holding, one) for holding, one in zip(holdings, items, strict=True))
     tracer.changes_lists += 1
     table = None if all(isinstance(value, Node) for value in values) else table_of(tracer)
-    node = ops.lists.put(tracer.graph, target.node, place, values, packed, tracer.location(), table)
+    node = ops.lists.put(tracer.graph, target.node, place, values, packed, tracer.location(), table, True)
     if table is not None:
         for at, (value, one) in enumerate(zip(values, items, strict=True)):
             if not isinstance(value, Node):

@@ -97,9 +97,21 @@ def put_item(container: Any, key: Any, value: Any) -> Any:
     """Store `value` under `key`, or where that is None at the end of a list; the container itself."""
     if key is None:
         container.append(value)
-    else:
-        container[key] = value
+        return container
+    if type(container) is list and not _dies_quietly(container[key], 2):
+        raise TypeError("an object whose death could be noticed")
+    container[key] = value
     return container
+
+
+_QUIET = (int, float, bool, complex, str, bytes, type(None), np.ndarray)
+
+
+def _dies_quietly(one: Any, depth: int) -> bool:
+    """Whether nobody can notice the death of an object; depth: of lists that it may be made of."""
+    if type(one) in _QUIET or isinstance(one, np.generic):
+        return True
+    return type(one) in (list, tuple) and depth > 0 and all(_dies_quietly(part, depth - 1) for part in one)
 
 
 def _put_under(container: Any, operands: Sequence[Any], packed: type | str | None) -> Any:
@@ -236,11 +248,13 @@ def put(
     packed: type | str | None,
     location: Location | None,
     objects: Node | None = None,
+    of_list: bool = False,
 ) -> Node:
     """Append ``target[key] = value``, or without a key ``target.append(value)``; packed: the value is a fresh tuple,
-    list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag)."""
+    list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag). of_list: the
+    target is known to be a list."""
     op, keys = ("append", ()) if key is None else ("put_item", (key,))
-    operands, params = (*keys, *values), {"packed": packed}
+    operands, params = (*keys, *values), {"packed": packed, **({"of_list": True} if of_list else {})}
     if objects is None or not operands:
         return graph.add_call(op, (target, *operands), params, LIST, location)
     tags = (0,) * len(operands)

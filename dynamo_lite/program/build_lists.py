@@ -91,8 +91,8 @@ class ListBuilder(ArrayBuilder):
             self.append(step, frame)
             return
         key = self.number(step.key, frame)
-        if step.packed is not None or key.kind != "int":
-            raise NotCompiled("what is packed, or a place that is no int")
+        if step.packed is not None or key.kind != "int" or not step.of_list:
+            raise NotCompiled("what is packed, a place that is no int, or maybe a dict")
         (value,), tags = step.values, step.tags[1:]
         words = [target.value, key.value]
         if isinstance(value, Reg):

@@ -383,7 +383,15 @@ class _Emitter:
         table, *tags = tagged or (Reg(-1),)
         key = values.pop(0) if node.op == "put_item" else None
         self.steps.append(
-            Put(target.index, tuple(values), node.params["packed"], key, table.index, tuple(tags))
+            Put(
+                target.index,
+                tuple(values),
+                node.params["packed"],
+                key,
+                table.index,
+                tuple(tags),
+                node.params.get("of_list", False),
+            )
         )
         return True
 

@@ -293,7 +293,8 @@ class Put:
     """Put into the list or dict in register `list`, under `key` or else at its end, the only one of `values`, a tuple
     or list of them, or the text that `packed`, a format, makes of them: the very object of a register, or a Scalar as a
     Python number; a float that is NaN declines unless it is constant, and so does an index that the list lacks.
-    tags: where there is a `table`, a register, the tags of the numbers among key and values: which objects they are."""
+    tags: where there is a `table`, a register, the tags of the numbers among key and values: which objects they are.
+    of_list: it is known to be a list."""
 
     list: int
     values: tuple[Operand, ...]
@@ -301,6 +302,7 @@ class Put:
     key: Operand | None = None
     table: int = -1
     tags: tuple[Operand, ...] = ()
+    of_list: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,9 +107,11 @@ def function(text: str) -> Callable[..., Any]:
     return made
 
 
-def outcome(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """What a call gives and does to its arguments: values, with their types, and which of the objects are one."""
-    before = [args, [list(arg) for arg in args if type(arg) is list], [list(row) for row in args[2]]]
+def outcome(fn: Callable[..., Any], args: tuple[Any, ...], rows: list[list[Any]] | None = None) -> Any:
+    """What a call gives and does to its arguments: values, with their types, and which of the objects are one. rows:
+    lists in the arguments, if they are not those of the third."""
+    inner = [list(row) for row in args[2]] if rows is None else rows
+    before = [args, [list(arg) for arg in args if type(arg) is list], inner]
     try:
         result: Any = fn(*args)
     except Exception as error:
