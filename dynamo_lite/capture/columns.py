@@ -89,10 +89,10 @@ def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value 
     lengths change from call to call, nor the rest of one. iterator: of a `for`."""
     if isinstance(iterator, IteratorValue) and iterator.is_rest:
         return
-    if tracer.restraints.objects and not tracer.varies(trip) and any(map(_is_of_arrays, region.graph.nodes)):
-        if tracer.hint(make("le", trip, _UNROLLED)):
-            tracer.restraints.objects = False
-            raise Retry
+    is_known = bool(tracer.restraints.objects) and not tracer.varies(trip)
+    if is_known and any(map(_is_of_arrays, region.graph.nodes)) and tracer.hint(make("le", trip, _UNROLLED)):
+        tracer.restraints.objects = False
+        raise Retry
     lists = [one for _, one in tracer.wrapped.values() if isinstance(one, NumberedValue) and one.columns]
     sources = [one.source for one in lists if one.source is not None and not _changes_length(tracer, one.source)]
     if not sources or len(sources) < len(lists) or tracer.varies(trip):

@@ -24,7 +24,7 @@ from dynamo_lite import ops
 from dynamo_lite._C import abi
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.choices import LENGTH, split
-from dynamo_lite.capture.claims import claim, table_of
+from dynamo_lite.capture.claims import claim, hold, table_of
 from dynamo_lite.capture.holdings import LONGEST_TUPLE, agree, holding_of, joined, named, require_mixed, settle
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
@@ -48,7 +48,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.capture.wrap import FROM_OUTSIDE, realise, wrap
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Scalar, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of, make
 from dynamo_lite.graph.types import LIST
 
 _OF = {"int": abi.READ_INT, "float": abi.READ_FLOAT, "bool": abi.READ_BOOL}
@@ -149,11 +149,11 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     constants = _constants(tracer, value)
     value.became = made  # whose items nobody else has, if they are tuples
     if constants is not None:
-        model = _held(tracer, constants)
+        model = hold(tracer, constants)
         made.node = _take_of(tracer, model, abi.TAKE_COPY)
     elif value.times is not None:
-        item = realise(tracer, value.known[0])
-        made.node = ops.lists.new_container(graph, list, here, _object(tracer, holding, item), value.times)
+        item = _object_node(tracer, holding, realise(tracer, value.known[0]))
+        made.node = ops.lists.new_container(graph, list, here, item, value.times)
     else:
         made.node = ops.lists.new_container(graph, list, here)
         for item in value.known:
@@ -469,14 +469,29 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
     if isinstance(item, ComputedValue) and id(item.value) in tracer.held:
         return tracer.held[id(item.value)][1]
     if type(item) is ConstantValue:
-        return _held(tracer, item.value)
+        return hold(tracer, item.value)
     if isinstance(item, NumberValue) and item.source is not None and kind != "bool":
         return _input(tracer, item)
     if tracer.in_loop:
         claim(tracer, item, number)
+        if isinstance(item, ComputedValue) and not is_single(number):  # a new object each time
+            return ScalarOp("neg", kind, (-number,))  # type: ignore[operator]
     elif kind != "bool" and not is_single(number) and isinstance(item, NumberValue | ComputedValue):
         return _boxed(tracer, item, number)
     return number
+
+
+def _object_node(tracer: Tracer, holding: Holding, item: Value) -> Node:
+    """The same as a node in any case: a number that may be one object or another is taken of a list that gets it."""
+    origin = item.origin if isinstance(item, NumberValue) else None
+    is_known = type(item) is ConstantValue or (isinstance(origin, ItemRead) and _is_at_hand(tracer, origin.object))
+    if isinstance(item, ListValue) or is_known or not tracer.in_loop:
+        found = _object(tracer, holding, item)
+        if isinstance(found, Node):
+            return found
+    one = ListValue(None, ops.lists.new_container(tracer.graph, list, tracer.location()), holding)
+    _store(tracer, one, None, item)
+    return _take(tracer, one, abi.TAKE_ITEM, 0)
 
 
 def _boxed(tracer: Tracer, item: NumberValue | ComputedValue, number: Scalar) -> Node:
@@ -513,15 +528,6 @@ def _input(tracer: Tracer, item: NumberValue) -> Node:
 def _is_at_hand(tracer: Tracer, node: Node) -> bool:
     graphs = (tracer.root, *(region.graph for region in tracer.regions))
     return any(node in graph.nodes for graph in graphs)
-
-
-def _held(tracer: Tracer, value: Any) -> Node:
-    """A constant as the object that it is."""
-    known = tracer.held.get(id(value))
-    if known is None:
-        node = ops.lists.hold(tracer.root, value, tracer.location())
-        known = tracer.held[id(value)] = value, node
-    return known[1]
 
 
 FROM_OUTSIDE.append(from_outside)

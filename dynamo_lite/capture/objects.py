@@ -30,7 +30,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 from dynamo_lite import ops
 from dynamo_lite._C import Objects as Table
 from dynamo_lite._C import abi
-from dynamo_lite.capture.claims import table_of
+from dynamo_lite.capture.claims import hold, table_of
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS
 from dynamo_lite.capture.state import LoopPlan, PutNumber, Region, Retry, Tracer
@@ -360,7 +360,7 @@ class _Tags:
             tracer.example_inputs.append(known)
             return tracer.root.add_input(LIST, "number")
         if type(leaf) is ConstantValue and number is not None and kind_of(number) != "complex" and not _is_huge(number):
-            return number
+            return hold(tracer, leaf.value) if tracer.restraints.objects else number
         if isinstance(leaf, ComputedValue) and type(number) in (int, float) and not _is_huge(number):  # type: ignore[arg-type]
             number = ScalarOp("neg", kind_of(number), (-number,))  # type: ignore[arg-type,operator]
         if not isinstance(leaf, NumberValue | ComputedValue) or leaf.origin is not None or tracer.exits:

@@ -251,8 +251,8 @@ def put(
     of_list: bool = False,
 ) -> Node:
     """Append ``target[key] = value``, or without a key ``target.append(value)``; packed: the value is a fresh tuple,
-    list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag). of_list: the
-    target is known to be a list."""
+    list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag). of_list:
+    the target is known to be a list."""
     op, keys = ("append", ()) if key is None else ("put_item", (key,))
     operands, params = (*keys, *values), {"packed": packed, **({"of_list": True} if of_list else {})}
     if objects is None or not operands:

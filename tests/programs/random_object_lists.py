@@ -8,7 +8,7 @@ from typing import Any
 
 _FLOATS = (
     *("u[i]", "u[i]", "new[i]", "new[-1]", "x", "y", "0.5", "u[i - 1] * 0.5", "new[i] + u[0]", "g[i % m][j]", "row[0]"),
-    *("row[i % m] - x", "g[j][i % m] + 1.5", "len(u) * 0.25", "u[w[i] % n]", "best", "float(w[i])", "t * 0.5", "u[k]"),
+    *("row[i % m] - x", "g[j][i % m] + 1.5", "len(u) * 0.25", "u[w[i] % n]", "best", "w[i] * 0.5", "t * 0.5", "u[k]"),
 )
 _INTS = ("w[i]", "w[i] + 1", "i", "i * 1000", "c", "len(stack)", "w[-1]", "7", "w[c % n] * 2", "k", "w[i] // 3 + 400")
 _CONDITIONS = (

@@ -6,7 +6,7 @@ import functools
 import itertools
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -195,7 +195,8 @@ def smooth(u, steps):
     "odd", [np.float64(0.5), 3, 2**70, float("nan"), True, "x", None, 0.5 + 1j], ids=lambda one: type(one).__name__
 )
 def test_items_of_other_types(odd: Any, backend: str) -> None:
-    _same(smooth, backend, lambda: (floats(9), 3), lambda: ([*floats(4), odd, *floats(4, 1)], 3), lambda: (floats(9), 3))
+    usual = lambda: (floats(9), 3)  # noqa: E731
+    _same(smooth, backend, usual, lambda: ([*floats(4), odd, *floats(4, 1)], 3), usual)
 
 
 def beyond(u, w, limit):
@@ -211,7 +212,7 @@ def test_an_exception_leaves_what_plain_python_leaves(backend: str) -> None:
 
 
 def changed(g, h, steps):
-    for k in range(steps):
+    for _ in range(steps):
         for i in range(len(g)):
             for j in range(len(g[i])):
                 g[i][j] += h[j][i]
@@ -253,7 +254,7 @@ def test_a_class_of_lists(backend: str) -> None:
 class Dying:
     """Says when it dies."""
 
-    said: list[str] = []
+    said: ClassVar[list[str]] = []
 
     def __del__(self) -> None:
         Dying.said.append("died")
@@ -270,7 +271,8 @@ def replaced(u, said):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_object_that_dies(backend: str) -> None:
     fast = dynamo_lite.compile(replaced, backend=backend, options=OPTIONS)
-    fast(floats(9), []), fast(floats(9), [])
+    fast(floats(9), [])
+    fast(floats(9), [])
     found = []
     for fn in (replaced, fast):
         Dying.said.clear()
