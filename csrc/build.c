@@ -206,6 +206,8 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
         return dl_build_new(builder, object, &step->new);
     case DL_STEP_PUT:
         return dl_build_put(builder, object, &step->put);
+    case DL_STEP_TAKE:
+        return dl_build_take(builder, object, &step->take);
     case DL_STEP_ERRORS:
         return build_errors(object, &step->errors);
     default:

@@ -84,6 +84,7 @@ int dl_build_read(DlBuilder *builder, PyObject *object, DlReadStep *step);
 /* A New and a Put step (lists.c). */
 int dl_build_new(DlBuilder *builder, PyObject *object, DlNewStep *step);
 int dl_build_put(DlBuilder *builder, PyObject *object, DlPutStep *step);
+int dl_build_take(DlBuilder *builder, PyObject *object, DlTakeStep *step);
 /* What a step yields, or NULL. */
 DlYields *dl_build_yields_of(DlStep *step);
 /* Order the instructions of numbers by the step that they wait for: how many depend neither on one nor on `value`, or

@@ -32,6 +32,11 @@ dl_build_read(DlBuilder *builder, PyObject *object, DlReadStep *step)
     step->yields.n = 1;
     step->yields.values = &step->value;
     step->kind = builder->program->numbers.kinds[step->value];
+    step->of = dl_build_int(object, "of");
+    step->table = step->of < 0 ? INT32_MIN : dl_build_int(object, "table");
+    if (step->table == INT32_MIN || (step->table >= 0 && dl_build_use(builder, step->table, object) < 0)) {
+        return -1;
+    }
     return step->kind == DL_BOOL ? dl_build_refuse(builder, "it reads an int or a float", object) : 0;
 }
 

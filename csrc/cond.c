@@ -6,6 +6,9 @@
  */
 #include "runs.h"
 
+#include "machine_lists.h"
+#include "objects.h"
+
 int
 dl_cond_truth(DlRun *run, const DlOperand *condition)
 {
@@ -67,6 +70,21 @@ DlStatus
 dl_read_run(DlRun *run, const DlReadStep *step)
 {
     DlReg *reg = &run->regs[step->src];
+    if (step->of != DL_READ_SCALAR) {
+        DlNumber found = {.i = 0};
+        int failed = reg->object == NULL;
+        if (step->of == DL_READ_TAG) {
+            failed |= step->table < 0 || !DL_OBJECTS_CHECK(run->regs[step->table].object);
+            failed = failed || dl_object_tag(run->regs[step->table].object, reg->object, &found.i);
+        }
+        else {
+            failed = failed || dl_object_number(reg->object, step->of, &found.i);
+        }
+        if (failed) {
+            return dl_decline(run, DL_REASON_NUMBER);
+        }
+        return dl_yields_set(run, &step->yields, &found);
+    }
     const char *cell = reg->kind == DL_SCALAR ? dl_reg_cell(reg) : NULL;
     DlNumber number = {.i = 0};
     if (cell == NULL) {

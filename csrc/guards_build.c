@@ -173,6 +173,7 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
         break;
     case TEXT:
     case COMPLEX_PART:
+    case LIST_LENGTH:
     case LOOKUP:
         self->own = 1;
         break;

@@ -421,6 +421,13 @@ run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObj
             }
             regs[op->reg[0]] = value;
             continue;
+        case LIST_LENGTH: /* the same */
+            value = PyList_CheckExact(regs[op->reg[1]]) ? PyLong_FromSsize_t(PyList_GET_SIZE(regs[op->reg[1]])) : NULL;
+            if (value == NULL) {
+                return PyErr_Occurred() ? -1 : i;
+            }
+            regs[op->reg[0]] = value;
+            continue;
         case COLUMN: /* the same */
             value = dl_columns_make(regs[op->reg[1]], op->object[0]);
             if (value == NULL) {

@@ -180,6 +180,8 @@ dl_step_run(DlRun *run, DlStep *step)
         return dl_list_new(run, &step->new);
     case DL_STEP_PUT:
         return dl_list_put(run, &step->put);
+    case DL_STEP_TAKE:
+        return dl_list_take(run, &step->take);
     case DL_STEP_ERRORS:
         return dl_errstate_set(run, &step->errors);
     }
@@ -297,7 +299,6 @@ load_registers(DlRun *run)
         }
         else {
             dl_reg_take(&run->regs[i], input);
-            dl_list_note(&run->regs[i]);
         }
     }
     for (int i = 0; i < program->n_constants; i++) {
@@ -406,9 +407,9 @@ run_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *
         dl_overlap_end_saved(&run, status != 0 && !run.keeps_writes);
     }
     if (status != 0) {
-        dl_list_undo(&run);
+        dl_journal_undo(&run.journal);
     }
-    dl_list_end(&run);
+    dl_journal_clear(&run.journal);
     dl_draws_end(&run);
     int writes = program->kept >= 0 && run.at > program->kept;
     if (status < 0 && !run.raised && !writes && PyErr_ExceptionMatches(PyExc_MemoryError)) {

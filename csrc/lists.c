@@ -1,14 +1,15 @@
-/* Lists and dicts: a program puts the objects of its values into lists and dicts of its own and into those that go in; no
- * other step looks into them.
+/* Lists and dicts: a program puts the objects of its values into lists and dicts of its own and into those that go in, and
+ * takes what stands in lists.
  *
- * A list lies in a register of kind DL_OTHER; own_shape[0] of one that goes in says how long it was. A program that
- * declines frees its own, which nobody has seen. The others get back from the journal what it has replaced, and lose what
- * it has appended. What it has replaced lives until then: only objects that die unnoticed are replaced. Of numbers that
- * something else may hold, too, a table has the objects (objects.c).
+ * A list lies in a register of kind DL_OTHER. A program that declines frees its own, which nobody has seen. The others
+ * get back from the journal what it has replaced, and lose what it has appended (journal.c). What it has replaced lives
+ * until then: only objects that die unnoticed are replaced. Of numbers that something else may hold, too, a table has the
+ * objects (objects.c).
  */
 #include <math.h>
 
 #include "build.h"
+#include "machine_lists.h"
 #include "objects.h"
 
 /* One of the values; 0 or -1. */
@@ -115,84 +116,30 @@ dl_build_put(DlBuilder *builder, PyObject *object, DlPutStep *step)
     return 0;
 }
 
-void
-dl_list_note(DlReg *reg)
+int
+dl_build_take(DlBuilder *builder, PyObject *object, DlTakeStep *step)
 {
-    if (reg->object != NULL && PyList_CheckExact(reg->object)) {
-        reg->own_shape[0] = PyList_GET_SIZE(reg->object);
+    step->list = dl_build_int(object, "list");
+    if (step->list == INT32_MIN || dl_build_use(builder, step->list, object) < 0) {
+        return -1;
     }
+    step->kind = dl_build_int(object, "kind");
+    step->dst = step->kind < 0 ? INT32_MIN : dl_build_int(object, "dst");
+    if (step->dst == INT32_MIN || build_items(builder, object, "places", &step->places, &step->n) < 0) {
+        return -1;
+    }
+    int n_places = step->kind == DL_TAKE_COPY ? step->n : step->kind == DL_TAKE_OF_TUPLE ? 2 : 1;
+    if (step->n > 2 || step->n != n_places) {
+        return dl_build_refuse(builder, "not the places of a list", object);
+    }
+    return dl_build_set(builder, step->dst, object);
 }
 
-void
-dl_list_undo(DlRun *run)
-{
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    for (Py_ssize_t i = run->journal.n - 1; i >= 0; i--) {
-        const DlReplaced *row = &run->journal.rows[i];
-        int status = row->old == NULL ? PyObject_DelItem(row->list, row->key) : PyObject_SetItem(row->list, row->key, row->old);
-        if (status < 0) {
-            PyErr_WriteUnraisable(row->list);
-        }
-    }
-    for (int i = 0; i < run->program->n_inputs; i++) {
-        PyObject *list = run->inputs[i];
-        if (PyList_CheckExact(list) && PyList_SetSlice(list, run->regs[i].own_shape[0], NPY_MAX_INTP, NULL) < 0) {
-            PyErr_WriteUnraisable(list);
-        }
-    }
-    PyErr_Restore(type, value, traceback);
-}
-
-void
-dl_list_end(DlRun *run)
-{
-    for (Py_ssize_t i = 0; i < run->journal.n; i++) {
-        Py_DECREF(run->journal.rows[i].list);
-        Py_DECREF(run->journal.rows[i].key);
-        Py_XDECREF(run->journal.rows[i].old);
-    }
-    PyMem_Free(run->journal.rows);
-    run->journal = (DlJournal){0};
-}
-
-/* Whether nobody can notice the death of an object. */
-static int
-dies_quietly(PyObject *object)
-{
-    return object == NULL || object == Py_None || PyLong_CheckExact(object) || PyFloat_CheckExact(object)
-           || PyBool_Check(object) || PyArray_CheckExact(object) || PyUnicode_CheckExact(object)
-           || PyComplex_CheckExact(object) || PyBytes_CheckExact(object) || PyArray_IsScalar(object, Generic);
-}
-
-/* Note what is replaced in a list or dict that goes in: takes its own references. */
+/* What a change that the journal has, or has not, taken means for the run. */
 static DlStatus
-note_replaced(DlRun *run, PyObject *list, PyObject *key, PyObject *old)
+noted(DlRun *run, int status)
 {
-    DlRun *outermost = run->outermost;
-    int goes_in = 0;
-    for (int i = 0; i < outermost->program->n_inputs && !goes_in; i++) {
-        goes_in = outermost->inputs[i] == list;
-    }
-    if (!goes_in) {
-        return 0; /* the program's own */
-    }
-    if (!dies_quietly(old)) {
-        return dl_decline(run, DL_REASON_INPUT);
-    }
-    DlJournal *journal = &outermost->journal;
-    if (journal->n == journal->room) {
-        Py_ssize_t room = journal->room ? 2 * journal->room : 32;
-        DlReplaced *rows = PyMem_Realloc(journal->rows, (size_t)room * sizeof *rows);
-        if (rows == NULL) {
-            PyErr_NoMemory();
-            return dl_failed(run, DL_REASON_MEMORY);
-        }
-        journal->rows = rows;
-        journal->room = room;
-    }
-    journal->rows[journal->n++] = (DlReplaced){Py_NewRef(list), Py_NewRef(key), Py_XNewRef(old)};
-    return 0;
+    return status == 0 ? 0 : status < 0 ? dl_failed(run, DL_REASON_MEMORY) : dl_decline(run, DL_REASON_INPUT);
 }
 
 /* A value: a new reference, NULL with an error set or, where the run declines, without. */
@@ -297,17 +244,19 @@ dl_list_new(DlRun *run, const DlNewStep *step)
         dl_reg_take(&run->regs[step->dst], table);
         return 0;
     }
-    PyObject *list = step->is_dict ? PyDict_New() : PyList_New(step->repeats);
-    if (list != NULL && step->repeats) {
+    PyObject *list;
+    if (step->repeats) {
         PyObject *value = get_value(run, &step->value), *count = value ? get_value(run, &step->count) : NULL;
+        Py_ssize_t n = count ? PyNumber_AsSsize_t(count, NULL) : 0;
+        list = count ? dl_list_filled(&run->outermost->journal, value, n) : NULL;
+        Py_XDECREF(value);
         if (count == NULL) {
-            Py_XDECREF(value);
-            Py_DECREF(list);
             return PyErr_Occurred() ? dl_failed(run, DL_REASON_MEMORY) : dl_decline(run, DL_REASON_NUMBER);
         }
-        PyList_SET_ITEM(list, 0, value);
-        Py_SETREF(list, PyNumber_Multiply(list, count));
         Py_DECREF(count);
+    }
+    else {
+        list = step->is_dict ? PyDict_New() : dl_journal_list(&run->outermost->journal, 0);
     }
     if (list == NULL) {
         return dl_failed(run, DL_REASON_MEMORY);
@@ -316,36 +265,110 @@ dl_list_new(DlRun *run, const DlNewStep *step)
     return 0;
 }
 
+/* The int that a place in a list is, of a list of that length; -1 where it has none. */
+static Py_ssize_t
+place_in(PyObject *key, Py_ssize_t size)
+{
+    Py_ssize_t index = key != NULL && PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : NPY_MAX_INTP;
+    if (index == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return -1;
+    }
+    index += index < 0 ? size : 0;
+    return index < size ? index : -1;
+}
+
 /* list[key] = item; an index that the list does not have declines. */
 static DlStatus
 store(DlRun *run, PyObject *list, PyObject *key, PyObject *item)
 {
-    PyObject *old;
-    Py_ssize_t index = 0;
+    DlJournal *journal = &run->outermost->journal;
+    int failed;
     if (PyDict_CheckExact(list)) {
-        old = PyDict_GetItemWithError(list, key);
+        PyObject *old = PyDict_GetItemWithError(list, key);
         if (old == NULL && PyErr_Occurred()) {
             return dl_failed(run, DL_REASON_CALL);
         }
+        int is_own = 1;
+        for (int i = 0; i < run->outermost->program->n_inputs && is_own; i++) {
+            is_own = run->outermost->inputs[i] != list;
+        }
+        DlStatus status = is_own ? 0 : noted(run, dl_journal_replace(journal, list, key, old));
+        if (status != 0) {
+            return status;
+        }
+        failed = PyDict_SetItem(list, key, item);
     }
     else {
-        index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : NPY_MAX_INTP;
-        if (index == -1 && PyErr_Occurred()) {
-            PyErr_Clear();
-            index = NPY_MAX_INTP;
+        Py_ssize_t index = place_in(key, PyList_GET_SIZE(list));
+        DlStatus status = index < 0 ? dl_decline(run, DL_REASON_INDEX) : noted(run, dl_journal_change(journal, list, index));
+        if (status != 0) {
+            return status;
         }
-        index += index < 0 ? PyList_GET_SIZE(list) : 0;
-        if (index < 0 || index >= PyList_GET_SIZE(list)) {
-            return dl_decline(run, DL_REASON_INDEX);
-        }
-        old = PyList_GET_ITEM(list, index);
+        dl_journal_take(journal, item);
+        failed = PyList_SetItem(list, index, Py_NewRef(item));
     }
-    DlStatus status = note_replaced(run, list, key, old);
-    if (status != 0) {
-        return status;
-    }
-    int failed = PyDict_CheckExact(list) ? PyDict_SetItem(list, key, item) : PyList_SetItem(list, index, Py_NewRef(item));
     return failed < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;
+}
+
+/* The list in a register, as an exact one; NULL where it is none. */
+static PyObject *
+list_in(const DlReg *reg)
+{
+    return reg->object != NULL && PyList_CheckExact(reg->object) ? reg->object : NULL;
+}
+
+DlStatus
+dl_list_take(DlRun *run, const DlTakeStep *step)
+{
+    PyObject *list = list_in(&run->regs[step->list]), *places[2] = {NULL, NULL}, *made = NULL;
+    DlJournal *journal = &run->outermost->journal;
+    PyObject *tuple = run->regs[step->list].object;
+    int has_list = list != NULL || (step->kind == DL_TAKE_OF_TUPLE && tuple != NULL && PyTuple_CheckExact(tuple));
+    DlStatus status = has_list ? 0 : dl_decline(run, DL_REASON_INPUT);
+    for (int i = 0; i < step->n && status == 0; i++) {
+        places[i] = get_value(run, &step->places[i]);
+        status = places[i] == NULL ? dl_failed(run, DL_REASON_MEMORY) : 0;
+    }
+    if (status == 0 && step->kind == DL_TAKE_COPY) {
+        Py_ssize_t bounds[2] = {0, NPY_MAX_INTP};
+        for (int i = 0; i < step->n; i++) {
+            bounds[i] = PyNumber_AsSsize_t(places[i], NULL);
+        }
+        made = dl_list_part(journal, list, bounds[0], bounds[1]);
+        status = made == NULL ? dl_failed(run, DL_REASON_MEMORY) : 0;
+    }
+    else if (status == 0 && step->kind == DL_TAKE_JOINED) {
+        made = PyList_CheckExact(places[0]) ? dl_list_joined(journal, list, places[0]) : NULL;
+        int failed = made == NULL && PyErr_Occurred();
+        status = failed ? dl_failed(run, DL_REASON_MEMORY) : made == NULL ? dl_decline(run, DL_REASON_INPUT) : 0;
+    }
+    else if (status == 0 && step->kind == DL_TAKE_OF_TUPLE) {
+        Py_ssize_t index = PyLong_AsSsize_t(places[0]), size = PyLong_AsSsize_t(places[1]);
+        int is_there = list == NULL && PyTuple_GET_SIZE(tuple) == size && index >= 0 && index < size;
+        made = is_there ? Py_NewRef(PyTuple_GET_ITEM(tuple, index)) : NULL;
+        status = is_there ? 0 : dl_decline(run, DL_REASON_INDEX);
+    }
+    else if (status == 0) {
+        Py_ssize_t index = place_in(places[0], PyList_GET_SIZE(list));
+        status = index < 0 ? dl_decline(run, DL_REASON_INDEX) : 0;
+        if (status == 0 && step->kind == DL_TAKE_OUT) {
+            status = noted(run, dl_journal_change(journal, list, -1));
+        }
+        if (status == 0) {
+            made = Py_NewRef(PyList_GET_ITEM(list, index));
+            if (step->kind == DL_TAKE_OUT && PyList_SetSlice(list, index, index + 1, NULL) < 0) {
+                Py_CLEAR(made);
+                status = dl_failed(run, DL_REASON_MEMORY);
+            }
+        }
+    }
+    Py_XDECREF(places[0]);
+    Py_XDECREF(places[1]);
+    if (status == 0) {
+        dl_reg_take(&run->regs[step->dst], made);
+    }
+    return status;
 }
 
 DlStatus
@@ -366,7 +389,10 @@ dl_list_put(DlRun *run, const DlPutStep *step)
         status = store(run, list, key, item);
     }
     else {
-        status = PyList_Append(list, item) < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;
+        status = noted(run, dl_journal_change(&run->outermost->journal, list, PyList_GET_SIZE(list)));
+        if (status == 0 && PyList_Append(list, item) < 0) {
+            status = dl_failed(run, DL_REASON_MEMORY);
+        }
     }
     Py_XDECREF(key);
     Py_DECREF(item);

@@ -55,6 +55,7 @@ typedef struct {
     PyObject **made; /* borrowed from lists: the NumPy scalars and arrays that appends have made */
     npy_intp n_made, room_made;
     PyObject *lists; /* the lists that the code has made, or NULL */
+    PyObject *kept[DL_MOST_KEPT]; /* owned, or NULL: what it keeps until it keeps something else in that place */
 } Watch;
 
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to stop. */
@@ -194,7 +195,7 @@ static PyObject *
 new_list(npy_intp *block)
 {
     Watch *watch = (Watch *)block[DL_WORD_RUN];
-    PyObject *list = PyList_New(0);
+    PyObject *list = dl_journal_list(&watch->run->outermost->journal, 0);
     watch->lists = watch->lists ? watch->lists : PyList_New(0);
     if (list != NULL && watch->lists != NULL && !dl_append_object(watch->lists, Py_NewRef(list))) {
         Py_DECREF(list);
@@ -302,7 +303,7 @@ static PyMethodDef functions[] = {
 int
 dl_machine_register(PyObject *module)
 {
-    return PyModule_AddFunctions(module, functions);
+    return dl_machine_lists_register(module) < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }
 
 /* ---- building ---- */
@@ -472,7 +473,7 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
         }
         const DlReg *reg = &run->regs[operand->index];
         if (self->types[i] == NPY_OBJECT) {
-            if (reg->object == NULL || !(PyList_CheckExact(reg->object) || DL_OBJECTS_CHECK(reg->object) || dl_draws_has(reg->object))) {
+            if (reg->object == NULL) {
                 return 0;
             }
             continue;
@@ -566,6 +567,10 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
     const DlProgram *body = step->body;
     for (int k = 0; k < step->n_carried; k++, word += DL_RESULT_WORDS) {
         DlReg *dst = &run->regs[step->dsts[k]];
+        if (step->machine->types[k] == NPY_OBJECT) {
+            dl_reg_take(dst, Py_NewRef((PyObject *)word[0]));
+            continue;
+        }
         if (word[DL_RESULT_ORIGIN] != 0) {
             PyObject *object = object_of(watch, word[DL_RESULT_ORIGIN]);
             if (object == NULL) {
@@ -680,6 +685,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     watch.made = NULL;
     watch.n_made = watch.room_made = 0;
     watch.lists = NULL;
+    memset(watch.kept, 0, sizeof watch.kept);
     memset(watch.rooms, 0, (size_t)self->n_rooms * sizeof *watch.rooms);
     npy_intp *words = block.block;
     words[DL_WORD_LOOK] = (npy_intp)&look;
@@ -691,6 +697,8 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[DL_WORD_LEAVE] = 0;
     words[DL_WORD_ENDED] = 0;
     words[DL_WORD_ROOMS] = (npy_intp)watch.rooms;
+    words[DL_WORD_KEPT] = (npy_intp)watch.kept;
+    words[DL_WORD_JOURNAL] = (npy_intp)&outermost->journal;
     words[DL_WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
     words[DL_WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);
@@ -717,6 +725,9 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     }
     PyMem_Free(watch.made);
     Py_XDECREF(watch.lists);
+    for (int i = 0; i < DL_MOST_KEPT; i++) {
+        Py_XDECREF(watch.kept[i]);
+    }
     if (again) { /* as if it had not run */
         dl_fp_set(before);
         block.flags = 0;

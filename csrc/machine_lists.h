@@ -7,6 +7,9 @@
 /* An object of these bits: a new reference, or NULL. type: NumPy's type number, or a PYTHON_ one. */
 PyObject *dl_make_object(int type, int64_t bits);
 
+/* The number with that tag (objects.c), or a new object, which has it from now on: a new reference, or NULL. */
+PyObject *dl_tagged_object(PyObject *table, int type, int64_t tag, int64_t bits);
+
 /* Append an object, whose reference is taken, to a list; 1 where there is no memory. */
 int32_t dl_append_object(PyObject *list, PyObject *object);
 
@@ -22,5 +25,38 @@ int32_t dl_append_held(PyObject *list, PyObject *object);
 /* Make one list, or tuple, of the last items of a list, n of them, which stands in their place; 1 where there is no
  * memory. */
 int32_t dl_append_pack(PyObject *list, npy_intp n, npy_intp is_tuple);
+
+/* The number that an object is, as an int64 or the bits of a double, or the length of a list: of: DL_READ_... 1 where the
+ * object is of another type, or does not fit. */
+int32_t dl_object_number(PyObject *object, npy_intp of, int64_t *bits);
+
+/* The same of an item of a list; 1 also where it has none at that index. */
+int32_t dl_list_number(PyObject *list, int64_t index, npy_intp of, int64_t *bits);
+
+/* A new list of the items from one index on to another, as a slice has them, or of one item so many times; or NULL. */
+PyObject *dl_list_part(DlJournal *journal, PyObject *list, Py_ssize_t first, Py_ssize_t last);
+PyObject *dl_list_joined(DlJournal *journal, PyObject *one, PyObject *other);
+PyObject *dl_list_filled(DlJournal *journal, PyObject *item, Py_ssize_t n);
+
+/* list[index] = object: 0, or 1 where it has no such index, what stands there may not die, or there is no memory. The
+ * reference is taken in any case. */
+int32_t dl_list_store(DlJournal *journal, PyObject *list, int64_t index, PyObject *object);
+
+/* What the code calls with its block. Objects are kept, each in a place of its own, until another one is kept there. All
+ * give 1 where a list or tuple has not what is asked for, or there is no memory. */
+int32_t dl_machine_keep(npy_intp *block, npy_intp place, PyObject *object);
+int32_t dl_machine_list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item);
+int32_t dl_machine_list_touch(npy_intp *block, PyObject *list);
+int32_t dl_machine_tuple_item(npy_intp *block, npy_intp place, PyObject *tuple, int64_t index, int64_t size, PyObject **item);
+int32_t dl_machine_list_put(npy_intp *block, PyObject *list, int64_t index, PyObject *object);
+int32_t dl_machine_list_put_number(npy_intp *block, PyObject *list, int64_t index, npy_intp type, int64_t bits);
+int32_t dl_machine_list_put_tagged(npy_intp *block, PyObject *list, int64_t index, npy_intp type, PyObject *table, int64_t tag,
+                                   int64_t bits);
+int32_t dl_machine_list_repeated(npy_intp *block, npy_intp place, PyObject *object, npy_intp n, PyObject **list);
+int32_t dl_machine_list_copy(npy_intp *block, npy_intp place, PyObject *of, npy_intp first, npy_intp last, PyObject **list);
+int32_t dl_machine_list_join(npy_intp *block, npy_intp place, PyObject *one, PyObject *other, PyObject **list);
+int32_t dl_machine_list_pop(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item);
+
+int dl_machine_lists_register(PyObject *module);
 
 #endif

@@ -3,7 +3,7 @@
  * A tag says at which event of a loop a number came about (capture/objects.py): a new event has a higher one. The tags
  * -1, -2, ... are those of objects from before the loop; of a list or tuple of such, which itself stands there, an item's
  * tag says where it is, too. A number with the tag 0 is an object that nobody else has.
- * INVARIANT: `tags` ascend.
+ * What has been taken of a list as an object has its address as its tag, beside FROM_LISTS. INVARIANT: `tags` ascend.
  */
 #include "objects.h"
 
@@ -16,7 +16,49 @@ typedef struct {
     Py_ssize_t n, room;
     int64_t *tags;
     PyObject **objects; /* owned */
+    size_t n_taken, places; /* a table by address: of `places`, a power of two */
+    PyObject **taken;       /* owned: what was taken of lists */
 } Objects;
+
+static const int64_t FROM_LISTS = (int64_t)1 << 62;
+
+/* Where an object stands in the table of those that were taken of lists, or would. */
+static PyObject **
+taken_at(PyObject **taken, size_t places, const PyObject *object)
+{
+    size_t at = ((size_t)object >> 4) * 0x9E3779B97F4A7C15u >> 20 & (places - 1);
+    for (; taken[at] != NULL && taken[at] != object; at = (at + 1) & (places - 1)) {
+    }
+    return &taken[at];
+}
+
+int32_t
+dl_object_tag(PyObject *table, PyObject *object, int64_t *tag)
+{
+    Objects *self = (Objects *)table;
+    if (4 * (self->n_taken + 1) > 3 * self->places) {
+        size_t places = self->places ? 2 * self->places : 16;
+        PyObject **taken = PyMem_Calloc(places, sizeof *taken);
+        if (taken == NULL) {
+            return 1;
+        }
+        for (size_t i = 0; i < self->places; i++) {
+            if (self->taken[i] != NULL) {
+                *taken_at(taken, places, self->taken[i]) = self->taken[i];
+            }
+        }
+        PyMem_Free(self->taken);
+        self->taken = taken;
+        self->places = places;
+    }
+    PyObject **place = taken_at(self->taken, self->places, object);
+    if (*place == NULL) {
+        *place = Py_NewRef(object);
+        self->n_taken++;
+    }
+    *tag = FROM_LISTS + (int64_t)(intptr_t)object;
+    return 0;
+}
 
 /* Where a tag stands, or would. */
 static Py_ssize_t
@@ -55,6 +97,9 @@ PyObject *
 dl_objects_find(PyObject *object, int64_t tag)
 {
     const Objects *self = (Objects *)object;
+    if (tag >= FROM_LISTS) {
+        return (PyObject *)(intptr_t)(tag - FROM_LISTS);
+    }
     if (tag < -DL_LISTED_BY) {
         int64_t whole = -1 - tag, place = whole / DL_LISTED_BY - DL_LISTED_AT;
         return item_at(self->firsts, (Py_ssize_t)(whole % DL_LISTED_BY), (Py_ssize_t)place);
@@ -103,7 +148,8 @@ dl_objects_new(PyObject *firsts)
         self->firsts = Py_NewRef(firsts);
         self->n = self->room = 0;
         self->tags = NULL;
-        self->objects = NULL;
+        self->objects = self->taken = NULL;
+        self->n_taken = self->places = 0;
     }
     return (PyObject *)self;
 }
@@ -124,6 +170,10 @@ objects_dealloc(Objects *self)
     for (Py_ssize_t i = 0; i < self->n; i++) {
         Py_DECREF(self->objects[i]);
     }
+    for (size_t i = 0; i < self->places; i++) {
+        Py_XDECREF(self->taken[i]);
+    }
+    PyMem_Free(self->taken);
     PyMem_Free(self->tags);
     PyMem_Free(self->objects);
     Py_XDECREF(self->firsts);
@@ -144,6 +194,14 @@ objects_at(PyObject *self, PyObject *args)
         return NULL;
     }
     return Py_NewRef(found ? found : number);
+}
+
+/* tag(object): the tag of what was taken of a list. */
+static PyObject *
+objects_tag(PyObject *self, PyObject *object)
+{
+    int64_t tag;
+    return dl_object_tag(self, object, &tag) ? PyErr_NoMemory() : PyLong_FromLongLong(tag);
 }
 
 typedef struct {
@@ -305,6 +363,7 @@ static PyMethodDef methods[] = {
      "list_of(values, length, tags=None, table=None): the list of the first numbers of a vector, or of the lists of the "
      "first rows of a matrix; new objects, or those with their tags in a table."},
     {"at", objects_at, METH_VARARGS, "The object with a tag, which is the number given where there is none yet."},
+    {"tag", objects_tag, METH_O, "tag(object): the tag of what was taken of a list."},
     {NULL},
 };
 

@@ -20,6 +20,9 @@ PyObject *dl_objects_find(PyObject *table, int64_t tag);
 /* Let `number` be the object with a tag that has none; 0, or -1 with an error set. */
 int dl_objects_note(PyObject *table, int64_t tag, PyObject *number);
 
+/* The tag of an object that a list holds, which has it from now on: 0, or 1 where there is no memory. */
+int32_t dl_object_tag(PyObject *table, PyObject *object, int64_t *tag);
+
 int dl_objects_register(PyObject *module);
 
 #endif

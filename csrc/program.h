@@ -14,6 +14,7 @@
 #include "fancy.h"
 #include "fpflags.h"
 #include "geometry.h"
+#include "journal.h"
 #include "launch.h"
 #include "numpy_api.h"
 #include "scalar.h"
@@ -256,10 +257,12 @@ typedef struct {
     DlYields yields;
 } DlCondStep;
 
-/* A number of the table is what a register with a NumPy scalar holds. */
+/* A number of the table is what a register with a NumPy scalar, or a Python number, holds; or how long its list is. */
 typedef struct {
     int32_t src, value;
     DlKind kind;
+    int of;        /* DL_READ_... */
+    int32_t table; /* of objects, for DL_READ_TAG */
     DlYields yields; /* of `value` */
 } DlReadStep;
 
@@ -292,20 +295,18 @@ typedef struct {
     DlItem *tags;     /* of the key, then of the values */
 } DlPutStep;
 
+/* A register gets what a list holds at an index, or what is taken out of it there; or a copy of the items from an index on
+ * to another one. */
+typedef struct {
+    int32_t dst, list;
+    int n, kind;    /* DL_TAKE_... */
+    DlItem *places; /* ints */
+} DlTakeStep;
+
 /* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). */
 typedef struct {
     unsigned ignored, reported;
 } DlErrorsStep;
-
-/* An item of a list or dict that went in, as it was before the program put another there. */
-typedef struct {
-    PyObject *list, *key, *old; /* owned; a list's key is an int; old: NULL where there was none */
-} DlReplaced;
-
-typedef struct {
-    Py_ssize_t n, room;
-    DlReplaced *rows;
-} DlJournal;
 
 typedef struct {
     DlStepKind kind;
@@ -327,6 +328,7 @@ typedef struct {
         DlReadStep read;
         DlNewStep new;
         DlPutStep put;
+        DlTakeStep take;
         DlErrorsStep errors;
     };
 } DlStep;
@@ -722,10 +724,7 @@ DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);
 /* ---- lists.c ---- */
 DlStatus dl_list_new(DlRun *run, const DlNewStep *step);
 DlStatus dl_list_put(DlRun *run, const DlPutStep *step);
-/* Note how long a list is that goes in, if this register holds one; put back what all of them held; let go of that. */
-void dl_list_note(DlReg *reg);
-void dl_list_undo(DlRun *run);
-void dl_list_end(DlRun *run);
+DlStatus dl_list_take(DlRun *run, const DlTakeStep *step);
 
 /* ---- draws.c ---- */
 /* Whether an input is a random generator; put its twin into the register. */

@@ -177,4 +177,15 @@ dl_pyframe_lend_c_stack(PyThreadState *tstate, int sign)
 #endif
 }
 
+/* Where an int has what says how many digits it has, and the first of these; whether the sign stands there, too. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define DL_PYFRAME_INT_HEAD offsetof(PyLongObject, long_value.lv_tag)
+#define DL_PYFRAME_INT_DIGIT offsetof(PyLongObject, long_value.ob_digit)
+#define DL_PYFRAME_INT_TAGGED 1
+#else
+#define DL_PYFRAME_INT_HEAD offsetof(PyLongObject, ob_base.ob_size)
+#define DL_PYFRAME_INT_DIGIT offsetof(PyLongObject, ob_digit)
+#define DL_PYFRAME_INT_TAGGED 0
+#endif
+
 #endif

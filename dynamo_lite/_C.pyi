@@ -93,6 +93,8 @@ class Abi(NamedTuple):
     WORD_ENDED: int
     WORD_ROOMS: int
     ROOM_WORDS: int
+    WORD_KEPT: int
+    WORD_JOURNAL: int
     HEAD_WORDS: int
     OF_NUMBER: int
     OF_SCALAR: int
@@ -105,6 +107,21 @@ class Abi(NamedTuple):
     PYTHON_INT: int
     PYTHON_FLOAT: int
     PYTHON_BOOL: int
+    READ_SCALAR: int
+    READ_INT: int
+    READ_FLOAT: int
+    READ_BOOL: int
+    READ_LENGTH: int
+    READ_TAG: int
+    READ_IS_FLOAT: int
+    READ_INT_ELSE: int
+    READ_FLOAT_ELSE: int
+    TAKE_ITEM: int
+    TAKE_OUT: int
+    TAKE_COPY: int
+    TAKE_OF_TUPLE: int
+    TAKE_JOINED: int
+    MOST_KEPT: int
     VECTOR_PRODUCTS: int
     VECTOR_DOT: int
     ACCUMULATES: int
@@ -152,6 +169,18 @@ def kernel_block(places: int, loops: int, /) -> tuple[int, int, int]:
     """Of the block of a kernel with so many operands and results, and NumPy loops: the word of the scratch pointer, the
     first word of the loops, and the first behind them."""
 
+class ObjectLayout(tuple[int, ...]):
+    """Where objects have their parts (csrc/machine.c)."""
+
+    type: int
+    size: int
+    items: int
+    value: int
+    head: int
+    digit: int
+    tagged: int
+
+def object_layout() -> ObjectLayout | None: ...
 def machine_block(
     ndims: tuple[int, ...], carried: int, numbers: int, /
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
@@ -176,6 +205,9 @@ class Objects:
     def __new__(cls, *firsts: Any) -> Objects: ...
     def at(self, tag: int, number: Any = None, /) -> Any:
         """The object with that tag, which is `number` where there is none yet."""
+
+    def tag(self, taken: Any, /) -> int:
+        """The tag of what was taken of a list."""
 
     @staticmethod
     def list_of(

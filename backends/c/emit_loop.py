@@ -14,6 +14,7 @@ from dynamo_lite.backends.kernels.functions import function_of
 from dynamo_lite import _C
 from dynamo_lite._C import abi, kernel_block, machine_block
 from dynamo_lite.program.element_ops import BOOL
+from dynamo_lite.program.helpers import RESULT_AT, TAKES_BITS, TAKES_BLOCK
 from dynamo_lite.program.ir import (
     Alloc,
     Decline,
@@ -36,9 +37,6 @@ from dynamo_lite.program.ir import (
 )
 
 # Where a function of C takes the address of its result, and which ones take the block.
-RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append_scalar", "append_array", "new_list", "draw", "draw_integers")
-TAKES_BITS = ("append", "append_tagged", "append_scalar")  # of the last operand
 
 
 def emit_loop(routine: Routine, name: str) -> tuple[str, Loops, int]:
@@ -53,7 +51,7 @@ class _Loop(Emitter):
     """done: what ends the outermost loop that is written. kernels: the functions that are launched, by their text."""
 
     def __init__(self, routine: Routine) -> None:
-        numbers = sum(origin is None for _, origin in routine.results)
+        numbers = sum(origin is None and not value.dtype.hasobject for value, origin in routine.results)
         block = machine_block(routine.ndims, len(routine.results) - numbers, numbers)
         self.input_words, self.result_words, words = block
         self.scratch_word, loop_words, _ = kernel_block(words // abi.PLACE_WORDS, 0)

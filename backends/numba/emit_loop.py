@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import count
 
 import numpy as np
+from dynamo_lite.backends.numba import list_items
 from dynamo_lite.backends.numba.emit import call_address, emit
 from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.llvm_text import scalar_type
@@ -22,6 +23,7 @@ from dynamo_lite.backends.numba.waiting_values import WaitingValues
 from dynamo_lite import _C
 from dynamo_lite._C import abi, kernel_block, machine_block
 from dynamo_lite.program.element_ops import BOOL, nans_differ
+from dynamo_lite.program.helpers import RESULT_AT, TAKES_BITS, TAKES_BLOCK
 from dynamo_lite.program.ir import (
     Alloc,
     Decline,
@@ -57,9 +59,6 @@ RETURNED = {
     getattr(abi, name): name.removeprefix("RETURNED_").lower() for name in dir(abi) if name.startswith("RETURNED_")
 }
 # Where a function of C takes the address of its result, and which ones take the block.
-RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append_scalar", "append_array", "new_list", "draw", "draw_integers")
-TAKES_BITS = ("append", "append_tagged", "append_scalar")  # of the last operand
 
 
 def emit_loop(routine: Routine) -> tuple[str, Loops, int]:
@@ -79,7 +78,7 @@ class LoopEmitter:
         self.entry: list[str] = []
         self.values = WaitingValues(self.lines, self.compare)
         self.pointers: dict[Memref, str] = {}
-        numbers = sum(origin is None for _, origin in routine.results)
+        numbers = sum(origin is None and not value.dtype.hasobject for value, origin in routine.results)
         block = machine_block(routine.ndims, len(routine.results) - numbers, numbers)
         self.input_words, self.result_words, words = block
         self.scratch_word, self.loop_words, _ = kernel_block(words // abi.PLACE_WORDS, 0)
@@ -92,7 +91,7 @@ class LoopEmitter:
         asked = sum(isinstance(node, Element) and node.op == "nans_differ" for node in walk(routine.body))
         self.asks_by_calls = asked > MOST_ASKED
         self.scratch_bytes = 0
-        self.budget = ""
+        self.budget = self.kept = ""
 
     def run(self) -> str:
         routine, lines, values = self.routine, self.lines, self.values
@@ -175,6 +174,11 @@ class LoopEmitter:
         for name in sorted(self.helpers):
             self.entry.append(f"  %helper.{name}.at = getelementptr ptr, ptr {table}, i64 {abi.HELPERS.index(name)}")
             self.entry.append(f"  %helper.{name} = load ptr, ptr %helper.{name}.at, align 8")
+
+    def kept_words(self) -> str:
+        """Where the objects stand that are kept."""
+        self.kept = self.kept or self.load_word("ptr", abi.WORD_KEPT)
+        return self.kept
 
     # Values
 
@@ -617,9 +621,11 @@ class LoopEmitter:
         """An operand of a function of C: of a memref with axes also their sizes and strides."""
         if isinstance(one, Memref):
             return [f"ptr {self.pointers[one]}", *(f"i64 {name}" for name in self.names((*one.extents, *one.strides)))]
-        return [f"{'ptr' if one.dtype.hasobject else scalar_type(one.dtype)} {self.in_memory(one)}"]
+        return [f"{scalar_type(one.dtype)} {self.in_memory(one)}"]
 
     def helper(self, node: Helper) -> None:
+        if list_items.write(self, node):
+            return
         lines, operands = self.lines, list(node.operands)
         words = ["ptr %block"] if node.name in TAKES_BLOCK else []
         last = operands.pop() if node.name in TAKES_BITS else None
@@ -629,8 +635,7 @@ class LoopEmitter:
         place = RESULT_AT.get(node.name)
         if node.results and place is None:
             (result,) = node.results
-            kind = "ptr" if result.dtype.hasobject else scalar_type(result.dtype)
-            self.loaded(result, self.call(node.name, kind, words))
+            self.loaded(result, self.call(node.name, scalar_type(result.dtype), words))
             return
         if place is not None:
             words.insert(place, "ptr %helper.result")

@@ -424,6 +424,8 @@ def can_scatter(itemsize: int) -> bool:
 
 def scalar_type(dtype: DType) -> str:
     """The LLVM type of one element in memory; of float16, which is only copied, and complex an integer of its size."""
+    if dtype.hasobject:
+        return "ptr"
     if dtype.kind == "f" and dtype.itemsize != 2:
         return {4: "float", 8: "double"}[dtype.itemsize]
     return f"i{8 * dtype.itemsize}"

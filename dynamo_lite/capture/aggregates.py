@@ -31,6 +31,8 @@ def has_items(value: Value) -> bool:
     """Whether it is carried and merged item by item: a tuple, or named tuple, that is made in this segment, of which
     nobody knows the identity, a complex number by its parts, or an object `by_parts`."""
     is_tuple = isinstance(value, RecordValue) or (isinstance(value, SequenceValue) and value.kind is tuple)
+    if isinstance(value, SequenceValue) and value.taken is not None:
+        return False  # a list has that very tuple
     if is_tuple or isinstance(value, ComplexValue):
         return value.source is None or isinstance(value, ComplexValue)
     return is_object(value) and value.by_parts

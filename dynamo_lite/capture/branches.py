@@ -38,6 +38,7 @@ from dynamo_lite.capture.leaving import index_name, way_number
 from dynamo_lite.capture.loop_code import always_read, joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.object_lists import convert_all
 from dynamo_lite.capture.places import Snapshot, changed, place_at, put, restore, snapshot
 from dynamo_lite.capture.sameness import mutable_state, unchanged
 from dynamo_lite.capture.state import Frame, LoopKey, Region, Retry, Ways
@@ -263,6 +264,7 @@ class Walk:
         if self.forks > most:
             self.refuse("graph-too-large", f"more than {most} choices")
         line, way, places = frame.line, self.way, self.places
+        convert_all(tracer)
         state = mutable_state(tracer, {id(cell) for cell in frame.cells.values() if cell.concrete is None})
         before = dict(frame.locals), {name: cell.contents for name, cell in frame.cells.items()}, frame.stack[:]
         held = snapshot(tracer)

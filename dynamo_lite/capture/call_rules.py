@@ -19,8 +19,18 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import cells, complex_operators, consumers, draws, lists, numpy_rules, scopes, text_methods
-from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, may_choose, split
+from dynamo_lite.capture import (
+    cells,
+    complex_operators,
+    consumers,
+    draws,
+    lists,
+    numpy_rules,
+    object_lists,
+    scopes,
+    text_methods,
+)
+from dynamo_lite.capture.choices import as_whole, choose, data_condition, may_choose, split
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.handlers import operators
@@ -57,12 +67,12 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     LazyValue,
+    ListValue,
     MethodValue,
     NumberValue,
     ObjectValue,
     RangeValue,
     RecordValue,
-    ResultValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -71,7 +81,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_record, wrap
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make
 
 Args = list[Value]
 Kwargs = dict[str, Value]
@@ -223,6 +233,8 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
     if isinstance(owner, LazyValue) and type(owner.concrete) is list and name == "append" and len(args) == 1:
         lists.append_outside(machine, owner, args[0])
         return ConstantValue(None, None)
+    if isinstance(owner, ListValue) and not kwargs:
+        return object_lists.method(machine, owner, name, args)
     if isinstance(owner, RecordValue) and not args:
         return replaced(owner, kwargs)
     if isinstance(owner, SequenceValue) and not kwargs:
@@ -353,6 +365,8 @@ def _make_sequence(kind: type) -> Rule:
         if not args and not kwargs:
             return SequenceValue(None, kind, [])
         value = only(args, kwargs)
+        if kind is list and isinstance(found := machine.realised(value), ListValue):
+            return object_lists.copy(machine, found)
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
         made = as_loop(machine, consumers.list_of, value) if kind is list else None
@@ -630,7 +644,7 @@ def _divmod(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return SequenceValue(None, tuple, [number_binary(machine.tracer, op, *both) for op in ("//", "%")])
 
 
-def _is_scalar(value: Value) -> bool:
+def is_number(value: Value) -> bool:
     """A Python number or a NumPy scalar."""
     is_number = as_scalar(value) is not None or isinstance(value, EitherValue)
     return is_number or (isinstance(value, ArrayValue) and value.node.array_type.scalar)
@@ -692,7 +706,7 @@ def _make_extremum(name: str) -> Rule:
         items = [machine.realised(item) for item in items]
         scalars = [as_scalar(item) for item in items]
         integers = all(scalar is not None and kind_of(scalar) == "int" for scalar in scalars)
-        if items and all(map(_is_scalar, items)) and not integers and may_choose(machine, items):
+        if items and all(map(is_number, items)) and not integers and may_choose(machine, items):
             best = items[0]
             for item in items[1:]:
                 best = _better(machine, compare, item, best)
@@ -718,30 +732,6 @@ def _make_extremum(name: str) -> Rule:
 
 RULES[min] = _make_extremum("min")
 RULES[max] = _make_extremum("max")
-
-
-@rule(consumers.number)
-def _number(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    item = machine.realised(args[0])
-    if not _is_scalar(item):
-        raise Break("python-call", "max")
-    return item
-
-
-@rule(consumers.found)
-def _found(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = machine.realised(args[0])
-    if is_none(value):
-        raise Break("python-exception", "ValueError: max() or min() of nothing")
-    if not isinstance(value, EitherValue):
-        return value
-    is_other = is_none(value.first)
-    if not is_other and not is_none(value.second):
-        return value
-    condition = value.condition
-    number = as_number_here(machine, condition.node if isinstance(condition, ResultValue) else condition)
-    machine.tracer.require(negate(number) if is_other else number)
-    return value.second if is_other else value.first
 
 
 def _breaks_with(reason: str, *callables: Any) -> None:

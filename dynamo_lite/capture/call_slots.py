@@ -6,6 +6,7 @@ Enters values of the symbolic stack; leaves what residual code puts in their pla
 from __future__ import annotations
 
 import types
+from typing import Any
 
 import numpy as np
 
@@ -41,4 +42,9 @@ def as_loaded(stack: list[Value]) -> list[Value]:
     return loaded
 
 
-__all__ = ["as_loaded", "is_lent_method", "keyword_names"]
+def by_identity(value: Any) -> bool:
+    """True for constants whose guard was on identity: the object itself may be loaded."""
+    return not isinstance(value, int | float | complex | str | bytes | tuple) or isinstance(value, bool)
+
+
+__all__ = ["as_loaded", "by_identity", "is_lent_method", "keyword_names"]

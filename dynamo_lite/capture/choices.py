@@ -22,6 +22,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.aggregates import Object, has_items, is_like, is_object, with_items
 from dynamo_lite.capture.complex_numbers import parted
+from dynamo_lite.capture.holdings import agree, with_node
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import grown_length
@@ -35,6 +36,7 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
+    ListValue,
     NumberValue,
     Picked,
     RecordValue,
@@ -61,7 +63,7 @@ from dynamo_lite.graph.scalar import (
     symbols_of,
     terms_of,
 )
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import LIST, ArrayType
 
 GoesOn: TypeAlias = Scalar | Node
 Parts: TypeAlias = tuple[Value, Value | None, Value | None]  # see parts_of
@@ -268,7 +270,7 @@ class Merge:
     orelse: Region
     nodes: list[tuple[Node, Node]] = field(default_factory=list)
     numbers: list[tuple[Scalar, Scalar]] = field(default_factory=list)
-    arrays: list[ArrayValue] = field(default_factory=list)  # of the nodes
+    arrays: list[ArrayValue | ListValue] = field(default_factory=list)  # of the nodes
     scalars: list[tuple[NumberValue, int]] = field(default_factory=list)  # of the numbers, with their place
     eithers: list[EitherValue] = field(default_factory=list)
     equals: list[NumberValue] = field(default_factory=list)  # numbers that are equal, and not the same objects
@@ -305,6 +307,10 @@ class Merge:
             self.known[first, second] = known
         return known
 
+    def agree(self, first: ListValue, second: ListValue) -> bool:
+        """Whether two lists seem to hold the same."""
+        return agree(first, second, self.tracer.restraints.mixed)
+
     def one(self, first: Value, second: Value) -> Value | None:
         """What stands for two values that are the same; None for a tuple of numbers that are not the same objects."""
         if is_one_object(first, second):
@@ -328,6 +334,10 @@ class Merge:
                 self.nodes.append((first.node, second.node))
                 self.arrays.append(ArrayValue(None, first.node))
                 return self.arrays[-1]
+        if isinstance(first, ListValue) and isinstance(second, ListValue) and self.agree(first, second):
+            self.nodes.append((first.node, second.node))
+            self.arrays.append(ListValue(None, first.node, first.holding))
+            return self.arrays[-1]
         if self.goes_by_items(first, second):
             self.gone += filter(is_object, (first, second))
             pairs = zip(first.items, second.items, strict=True)  # type: ignore[attr-defined]
@@ -420,7 +430,7 @@ class Merge:
         assert value is not None
         while isinstance(value, EitherValue):
             value = value.second
-        if not isinstance(value, ArrayValue):
+        if not isinstance(value, ArrayValue | ListValue):
             if has_items(value) or is_object(value):
                 items = [realise(self.tracer, item) for item in value.items]  # type: ignore[attr-defined]
                 return with_items(self.tracer, value, [self.stand_in(what, item, None, region) for item in items])
@@ -429,14 +439,14 @@ class Merge:
                 return value
             return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
         type_ = value.node.array_type
-        if isinstance(instead, ArrayValue) and types_agree(self.tracer, type_, instead.node.array_type):
+        if type(instead) is type(value) and types_agree(self.tracer, type_, instead.node.array_type):
             return instead
         self.tracer.regions.append(region)
         node = stand_in_node(self.tracer, type_)
         self.tracer.regions.pop()
         if node is None:
             self.refuse("loop-state", f"{what}, whose size one branch decides")
-        return ArrayValue(None, node)
+        return with_node(value, node)
 
     def close(self, condition: GoesOn) -> Node | None:
         """Append the choice, if anything hangs on it, and let the merged values be what it yields."""
@@ -553,6 +563,8 @@ def merge_of(
 
 def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
     """A node of that type whose value nobody reads; None where its size is not known in the graph at hand."""
+    if type_ == LIST:
+        return ops.lists.new_container(tracer.graph, list, tracer.location())
     if type_.scalar:
         constant = tracer.graph.add_constant(np.zeros((), type_.dtype)[()])
         if not tracer.regions or type_.dtype.kind not in "biufc":
@@ -567,6 +579,9 @@ def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
     )
 
 
+LENGTH: list[Callable[[Machine, ListValue], Value]] = []  # of object_lists.py, which this one is used by
+
+
 def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     """The truth of a value as a condition that only the run knows; None where capture decides it."""
     tracer = machine.tracer
@@ -574,6 +589,8 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     condition: Scalar
     if isinstance(value, SequenceValue):
         value = grown_length(tracer, value) or value
+    if isinstance(value, ListValue):
+        value = LENGTH[0](machine, value)
     if isinstance(value, EitherValue):
         value = split(machine, value, lambda one: _truth(machine, one))
     if isinstance(value, NumberValue):

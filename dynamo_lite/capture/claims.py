@@ -30,6 +30,14 @@ def table_of(tracer: Tracer) -> Node | None:
     return tracer.tables[region]
 
 
+def hold(tracer: Tracer, value: Any) -> Node:
+    """A constant as the object that it is."""
+    known = tracer.held.get(id(value))
+    if known is None:
+        known = tracer.held[id(value)] = value, ops.lists.hold(tracer.root, value, tracer.location())
+    return known[1]
+
+
 def tell_objects(tracer: Tracer) -> None:
     """See that the loop at hand tells which objects the numbers are that lists get; raises Retry where it does not."""
     plan = tracer.plans[tracer.regions[0].key]
@@ -105,4 +113,4 @@ def _shares_numbers(
     return False
 
 
-__all__ = ["claim", "share_numbers", "table_of", "tell_objects"]
+__all__ = ["claim", "hold", "share_numbers", "table_of", "tell_objects"]

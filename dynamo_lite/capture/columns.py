@@ -16,7 +16,7 @@ from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import ENDLESS, Region, Retry, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, ENDLESS, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -59,6 +59,12 @@ def open_columns(tracer: Tracer, value: Value) -> None:
         raise Retry
 
 
+def open_long(tracer: Tracer, value: Value) -> None:
+    """The same, if it is long, for what goes over it in a loop."""
+    if isinstance(value, SequenceValue) and len(value.known) > ALWAYS_UNROLLED and tracer.native_loops:
+        open_columns(tracer, value)
+
+
 def foresee_columns(tracer: Tracer, value: Value) -> bool:
     """Have a list or tuple from outside, of which nothing has been looked at, known by columns from the first attempt
     on: items by the ten thousand would be too much work. False where that has been given up."""
@@ -83,6 +89,10 @@ def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value 
     lengths change from call to call, nor the rest of one. iterator: of a `for`."""
     if isinstance(iterator, IteratorValue) and iterator.is_rest:
         return
+    is_known = bool(tracer.restraints.objects) and not tracer.varies(trip)
+    if is_known and any(map(_is_of_arrays, region.graph.nodes)) and tracer.hint(make("le", trip, _UNROLLED)):
+        tracer.restraints.objects = False
+        raise Retry
     lists = [one for _, one in tracer.wrapped.values() if isinstance(one, NumberedValue) and one.columns]
     sources = [one.source for one in lists if one.source is not None and not _changes_length(tracer, one.source)]
     if not sources or len(sources) < len(lists) or tracer.varies(trip):
@@ -264,4 +274,7 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         root.give_up()
 
 
-__all__ = ["close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "parts", "unroll_rather"]
+__all__ = [
+    *("close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "open_long", "parts"),
+    "unroll_rather",
+]

@@ -79,6 +79,14 @@ def least_by(items: Iterable[Any], number: Step, found: Step, rank_of: Step) -> 
     return found(chosen)
 
 
+def reduced(items: Iterable[Any], function: Step, number: Step, found: Step) -> Any:
+    """functools.reduce(function, items)."""
+    total = None
+    for item in items:
+        total = number(item) if total is None else number(function(total, item))
+    return found(total)
+
+
 def list_of(items: Iterable[Any]) -> list[Any]:
     """list(items)."""
     found = []
@@ -109,5 +117,5 @@ def all_of(items: Iterable[Any]) -> bool:
 
 __all__ = [
     *("add", "all_of", "any_of", "found", "greatest_by", "greatest_of", "least_by", "least_of", "list_of", "number"),
-    *("sum_of",),
+    *("reduced", "sum_of"),
 ]

@@ -40,7 +40,9 @@ class Facts:
                 self.ops.append(("global", dst, source.key[0].value, source.key[1]))
             case "cell" | "own_cell":
                 self.ops.append((source.kind, dst, source.key))
-            case "base" | "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self" | "text":
+            case "base" | "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self":
+                self.ops.append((source.kind, dst, base))
+            case "text" | "list_length":
                 self.ops.append((source.kind, dst, base))
             case "attr" | "item" | "key" | "lookup" | "closure" | "closure_cell" | "column":
                 self.ops.append((source.kind, dst, base, key))

@@ -16,9 +16,10 @@ import numpy as np
 
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.call_rules import Args, Kwargs, only, positional, rule
+from dynamo_lite.capture.columns import open_long
 from dynamo_lite.capture.iterators import iterate
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbered import RULED, goes_over_arrays
+from dynamo_lite.capture.numbered import RULED, goes_over_arrays, item_at, numbering
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import ENDLESS, Tracer
 from dynamo_lite.capture.value import (
@@ -197,6 +198,33 @@ def _length_of_slice(tracer: Tracer, iterator: IteratorValue) -> Scalar:
 
 
 RULED["islice"] = _item_of_slice, _length_of_slice
+
+
+@rule(itertools.pairwise)
+def _pairwise(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = machine.realised(only(args, kwargs))
+    open_long(machine.tracer, value)
+    if not goes_over_arrays(value):
+        raise Break("c-function", "itertools.pairwise")
+    return _made(machine, "pairwise", itertools.pairwise, [value], [iterate(machine, value)])
+
+
+def _pair(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
+    (of,) = iterator.items
+    assert isinstance(of, IteratorValue)
+    return SequenceValue(None, tuple, [item_at(machine, of, make("add", number, one)) for one in (0, 1)])
+
+
+def _pairs(tracer: Tracer, iterator: IteratorValue) -> Scalar:
+    (of,) = iterator.items
+    assert isinstance(of, IteratorValue)
+    bounds = numbering(tracer, of)
+    if bounds is None or bounds[0] != 0 or bounds[2] != 1:
+        raise Break("loop-over-unknown-iterator", "pairs")
+    return make("sub", bounds[1], 1) if tracer.relate(make("ge", bounds[1], 1)) else 0
+
+
+RULED["pairwise"] = _pair, _pairs
 
 
 # -- reversed() ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from dynamo_lite.budget import spend
-from dynamo_lite.capture import lists
+from dynamo_lite.capture import lists, object_lists
 from dynamo_lite.capture.columns import foresee_columns, is_row, open_columns, parts
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine
@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     GeneratorValue,
     IteratorValue,
+    ListValue,
     NestedValue,
     NumberedValue,
     NumberValue,
@@ -57,6 +58,10 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             return value
         case NumberedValue() if machine.tracer.native_loops:
             return IteratorValue(None, value, kind="array")
+        case ListValue() if machine.tracer.native_loops:
+            count = as_scalar(object_lists.length(machine, value))
+            assert count is not None
+            return IteratorValue(None, value, kind="array", count=count, epoch=machine.tracer.lengths_changed)
         case NestedValue() if is_row(value):
             return IteratorValue(None, value, kind="array")
         case NestedValue():
@@ -214,7 +219,7 @@ def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
     """Let an iterator over numbered items be taken from as Python takes; whether it can be."""
     if iterator.kind == "generator":
         iterator.kind, iterator.parts = "iter", ()
-    elif iterator.kind in ("range", "array", "span") and not isinstance(iterator.of, ArrayValue):
+    elif iterator.kind in ("range", "array", "span") and not isinstance(iterator.of, ArrayValue | ListValue):
         if isinstance(iterator.of, NestedValue):
             iterator.of.root.give_up()
         is_list = isinstance(iterator.of, SequenceValue)

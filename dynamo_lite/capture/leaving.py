@@ -137,6 +137,8 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
             isinstance(value.self, SequenceValue | DictValue | InstanceValue) and not value.self.source
         ):
             raise CannotLeave
+        case SequenceValue() if value.became is not None:
+            memo[value] = value.became
         case SequenceValue() if value.source is None:
             sequence = memo[value] = SequenceValue(None, value.kind)  # which a list may hold itself
             sequence.known = [_as_now(item, memo) for item in value.known]

@@ -35,7 +35,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from dynamo_lite import ops
-from dynamo_lite.capture import cells
+from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.claims import claim, table_of
 from dynamo_lite.capture.folding import check_items
@@ -45,7 +45,7 @@ from dynamo_lite.capture.numpy_rules import call_numpy, read_result, set_item
 from dynamo_lite.capture.places import LATEST, Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import is_read_later, reachable, reached_by_name
-from dynamo_lite.capture.state import Grown, LoopPlan, PutNumber, Region, Retry, Tracer
+from dynamo_lite.capture.state import Grown, LoopPlan, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -60,7 +60,7 @@ from dynamo_lite.capture.value import (
     Value,
     computed_number,
 )
-from dynamo_lite.capture.wrap import realise
+from dynamo_lite.capture.wrap import is_object_list, realise
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, evaluate, is_symbolic, kind_of, make, symbols_of
 from dynamo_lite.graph.types import LIST
@@ -246,6 +246,8 @@ def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) ->
     tracer = machine.tracer
     if target.known is not None or type(target.concrete) not in (list, dict) or not _is_closed(tracer, target):
         return False
+    if is_object_list(tracer, target):
+        return False
     key = realise(tracer, key)
     where = _unknown_key(tracer, key)
     if where is None and id(target.concrete) in tracer.grown:
@@ -349,6 +351,7 @@ def prepare(machine: Machine, plan: LoopPlan, bounds: tuple[Scalar, Scalar, Scal
     earlier attempt has seen that the loop needs that; and make arrays for what lists get that become arrays.
     Gives what takes back the arrays of lists that are read, too, where the loop has no iteration."""
     tracer = machine.tracer
+    object_lists.convert_all(tracer)
     undo = cells.hold(tracer)
     cells.prepare(machine, plan, bounds)
     for where in plan.rows:
@@ -501,10 +504,8 @@ def _put(
     parts = [item] if packed[1] is None else [realise(tracer, one) for one in item.known]  # type: ignore[attr-defined]
     if key is not None:
         parts.insert(0, key[1])
-    inner = next(region for region in reversed(tracer.regions) if region.index.name)
     for place, part in enumerate(parts):
-        if isinstance(part, NumberValue | ConstantValue):
-            tracer.put_numbers.append(PutNumber(node, place, part, inner.serial))
+        tracer.note_put(node, place, part)
     return done
 
 

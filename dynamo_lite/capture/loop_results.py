@@ -12,29 +12,45 @@ from typing import TYPE_CHECKING
 
 from dynamo_lite.capture.aggregates import has_items, is_object, with_items
 from dynamo_lite.capture.eithers import put_together
+from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.numpy_rules import read_result
 from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under
+from dynamo_lite.capture.places import Place
 from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, ResultValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Carried,
+    ComplexValue,
+    ConstantValue,
+    NumberValue,
+    ResultValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.loop_places import Name
     from dynamo_lite.capture.loops import Attempt
-    from dynamo_lite.capture.machine import Machine
 
 TYPES = {"int": int, "float": float, "bool": bool}
 
 
-def as_entered(machine: Machine, value: Value) -> Value:
-    """What a loop goes on with of a value that only it has: a number that a loop before has ended with is read."""
+def as_entered(attempt: Attempt, name: Name, value: Value) -> Value:
+    """What a loop goes on with of what a name or place holds: a number that a loop before has ended with is read, if
+    nothing else has it."""
+    machine = attempt.machine
     value = realise(machine.tracer, value)
-    if isinstance(value, ResultValue) and value not in reachable(machine.tracer):
-        return read_result(machine, value)
-    return value
+    is_end = isinstance(name, Place) and isinstance(attempt.owners[name], SequenceValue)
+    if not isinstance(value, ResultValue) or is_end:
+        return value
+    attempt.assign(name, ConstantValue(None, None))
+    is_held = value in reachable(machine.tracer)
+    attempt.assign(name, value)
+    return value if is_held else read_result(machine, value)
 
 
 def value_behind(attempt: Attempt, path: Path, before: Value | None, behind: Behind) -> Value:
@@ -67,10 +83,21 @@ def note_kept(attempt: Attempt, path: Path, before: Value, after: Value) -> None
         attempt.region.kept.pop(path, None)
 
 
-def array_behind(attempt: Attempt, path: Path, behind: Behind) -> ArrayValue:
-    """The array at `path`: what the loop yields, or what was there before it."""
-    places = behind.places
-    return ArrayValue(None, behind.results[places[path]]) if path in places else attempt.leaves[path][0]
+def made_inside(attempt: Attempt, value: Value) -> bool:
+    """Whether `value` holds an array that the body computes, or anything whose parts are not known here."""
+    if isinstance(value, ArrayValue):
+        return value.node in attempt.region.graph.nodes
+    if isinstance(value, SequenceValue) and value.taken is not None:
+        return True
+    if isinstance(value, SequenceValue | ComplexValue):
+        return any(made_inside(attempt, realise(attempt.machine.tracer, item)) for item in value.items)
+    return not isinstance(value, NumberValue | ConstantValue) and value.source is None
+
+
+def array_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
+    """The array, or list, at `path`: what the loop yields, or what was there before it."""
+    before, places = attempt.leaves[path][0], behind.places
+    return with_node(before, behind.results[places[path]]) if path in places else before
 
 
 def _final_behind(attempt: Attempt, path: Path, value: Value, behind: Behind) -> Value:

@@ -34,6 +34,7 @@ from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
+from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.leaving import (
     CannotLeave,
     counted,
@@ -67,6 +68,7 @@ from dynamo_lite.capture.loop_results import (
     each_item,
     is_tagged,
     made_behind,
+    made_inside,
     note_kept,
     numbers_left,
     value_behind,
@@ -75,6 +77,7 @@ from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import is_held, item_at
 from dynamo_lite.capture.numbers import as_scalar, steps_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
+from dynamo_lite.capture.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import Place, Snapshot, get, put, snapshot, unread
 from dynamo_lite.capture.promises import MAX_PEELED, learn
@@ -91,6 +94,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     EitherValue,
     IteratorValue,
+    ListValue,
     NumberValue,
     SequenceValue,
     Value,
@@ -125,7 +129,7 @@ class Attempt:
     bounds: tuple[Scalar, Scalar, Scalar]
     more: Scalar  # whether there is an iteration at all
     forward: bool
-    leaves: dict[Path, tuple[ArrayValue, Node]] = field(default_factory=dict)  # carried: value before, body's input
+    leaves: dict[Path, tuple[ArrayValue | ListValue, Node]] = field(default_factory=dict)  # carried: before, inside
     ends: dict[Path, Node] = field(default_factory=dict)  # carried: value after an iteration
     final: dict[Path, Value] = field(default_factory=dict)  # what others are after the last iteration
     parted: dict[Path, ComplexValue] = field(default_factory=dict)  # complex numbers of which `final` has the parts
@@ -216,7 +220,7 @@ class Attempt:
         watch(tracer, self.region, reachable(tracer))
         try:
             for name, value in before.items():
-                self._set(name, self._enter(value, (name,)))
+                self.assign(name, self._enter(value, (name,)))
             aside |= {id(one) for one in objects_in(map(self._get, self.plan.replaced & before.keys()))}
             self._require_alone(objects_in(self.whole.values()), frozenset())
             state, held = mutable_state(tracer, aside), snapshot(tracer)
@@ -283,6 +287,7 @@ class Attempt:
         return only_places(tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own, stored)
 
     def refuse(self, reason: str, detail: str) -> NoReturn:
+        try_objects(self.machine.tracer, reason)
         doubt(self.machine.tracer, self.plan)
         if not (self.works_on_computed and starts_segment(self.machine.tracer, self.frame, self.header)):
             self.plan.refused = (reason, detail)
@@ -292,6 +297,7 @@ class Attempt:
     def _refuse_way(self, reason: str, detail: str) -> NoReturn:
         """Where the iteration cannot be traced: if it is on a way out, let the frame go on there behind the loop."""
         frame, tracer = self.frame, self.machine.tracer
+        try_objects(tracer, reason)
         way = None if self.walk is None else self.walk.way
         is_root = len(tracer.frames) == 1
         if way is None or way in self.plan.apart or handlers_at(frame.code, way) is not None:
@@ -331,11 +337,9 @@ class Attempt:
         for name in sorted(self.stored, key=str):
             value = self._get(name)
             if isinstance(name, Place) and not self._is_read(name):
-                self._set(name, unread(self.plan, name))
+                self.assign(name, unread(self.plan, name))
             elif value is not None and name in live:
-                self._set(name, ConstantValue(None, None))  # NB: who else has the value is asked
-                before[name] = parted(self.machine.tracer, as_entered(self.machine, value))
-                self._set(name, value)
+                before[name] = parted(self.machine.tracer, as_entered(self, name, value))
                 if name in self.plan.replaced:
                     self.whole[name] = before[name]
                     before[name] = by_parts(self.machine.tracer, before[name])
@@ -344,7 +348,7 @@ class Attempt:
                 if either is not None:
                     self.eithers[name,] = either
             else:
-                self._set(name, None)
+                self.assign(name, None)
         return before
 
     def _is_read(self, place: Place) -> bool:
@@ -360,7 +364,7 @@ class Attempt:
         cell = self.frame.cells.get(name)
         return self.frame.locals.get(name) if cell is None else cell.contents
 
-    def _set(self, name: Name, value: Value | None) -> None:
+    def assign(self, name: Name, value: Value | None) -> None:
         if isinstance(name, Place):
             put(self.owners[name], name.key, value)
             return
@@ -378,11 +382,11 @@ class Attempt:
         if either is not None:
             either.inside = [self._enter(part, (*path, k)) for k, part in enumerate(either.before)]
             return put_together(either.inside)
-        if isinstance(value, ArrayValue):
+        if isinstance(value, ArrayValue | ListValue):
             node = self.region.graph.add_input(value.node.array_type, str(path[0]))
             self.region.carried.append(node)
             self.leaves[path] = value, node
-            return ArrayValue(None, node)
+            return with_node(value, node)
         if has_items(value):
             self.region.kept[path] = each_item(self.machine.tracer, value, path, lambda at, item: self._enter(item, at))
             return self.region.kept[path]
@@ -477,8 +481,9 @@ class Attempt:
             self.learned = True
             return
         if path in self.leaves:
-            type_ = self.leaves[path][1].array_type
-            if not isinstance(after, ArrayValue) or not types_agree(tracer, type_, after.node.array_type):
+            known, type_ = self.leaves[path][0], self.leaves[path][1].array_type
+            after = as_list_like(tracer, known, after)
+            if type(after) is not type(known) or not types_agree(tracer, type_, after.node.array_type):
                 self._differs(path)
             self.ends[path] = after.node
             return
@@ -511,13 +516,13 @@ class Attempt:
             self.learned = True
         elif before is not None and read:
             self._guess_step(path, before, after)
-        elif isinstance(after, ArrayValue) and self.goes_on is not True and self._made_inside(after):
+        elif isinstance(after, ArrayValue) and self.goes_on is not True and made_inside(self, after):
             self._hand_out(path, after)
         elif isinstance(after, EitherValue) and self.goes_on is not True and len(path) == 1:
             either = self.eithers[path] = either_made(tracer, after) or self._differs(path)
             for place, part in enumerate(either.inside):
                 self._compare((*path, place), None, part, read)
-        elif self._made_inside(after):
+        elif made_inside(self, after):
             self._differs(path)
         elif isinstance(after, ComplexValue):
             self.parted[path] = after
@@ -597,14 +602,6 @@ class Attempt:
             self._differs(path)
         self.learned = True
 
-    def _made_inside(self, value: Value) -> bool:
-        """Whether `value` holds an array that the body computes, or anything whose parts are not known here."""
-        if isinstance(value, ArrayValue):
-            return value.node in self.region.graph.nodes
-        if isinstance(value, SequenceValue | ComplexValue):
-            return any(self._made_inside(realise(self.machine.tracer, item)) for item in value.items)
-        return not isinstance(value, NumberValue | ConstantValue) and value.source is None
-
     # -- behind the loop --------------------------------------------------------------------------
 
     def _leave(self, before: dict[Name, Value], entered: frozenset[Name], live: frozenset[Name]) -> None:
@@ -622,7 +619,7 @@ class Attempt:
         if (late or self.late) and not self._runs_at_all():
             self.undo()
             for name in self.stored:
-                self._set(name, self.around[name] if isinstance(name, Place) else (before | self.whole).get(name))
+                self.assign(name, self.around[name] if isinstance(name, Place) else (before | self.whole).get(name))
             return
         inputs = {path: node for path, (_, node) in self.leaves.items()}
         initial = {path: value.node for path, (value, _) in self.leaves.items()}
@@ -647,7 +644,7 @@ class Attempt:
         held = partial(self._left, before=before, left=left)
         try:
             for place in self.owners:
-                self._set(place, held(place))
+                self.assign(place, held(place))
             rest = None if iterator is None else (iterator, self.bounds)
             leaves = self.may_leave and note_exit(tracer, self.frame, self.header, loop, rest, held)
         except CannotLeave:
@@ -663,7 +660,7 @@ class Attempt:
         for name in self.stored:
             paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers, self.parted))
             known = name in live and (name in before or any(paths))
-            self._set(name, value_behind(self, (name,), before.get(name), behind) if known else None)
+            self.assign(name, value_behind(self, (name,), before.get(name), behind) if known else None)
 
     def _may_be_as_before(self, path: Path) -> bool:
         """Whether the number at `path` may be the object that it was without any iteration, and no tag (objects.py)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from dynamo_lite.capture import cells, columns, numpy_rules
+from dynamo_lite.capture import cells, columns, numpy_rules, object_lists
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import steps_of
 from dynamo_lite.capture.sameness import reachable
@@ -21,6 +21,7 @@ from dynamo_lite.capture.value import (
     Break,
     GeneratorValue,
     IteratorValue,
+    ListValue,
     NestedValue,
     NumberedValue,
     RangeValue,
@@ -45,7 +46,7 @@ def goes_over_arrays(value: Value) -> bool:
     """Whether `value` is an array, or a fresh iterator over arrays and ranges alone."""
     if isinstance(value, ArrayValue):
         return not value.node.array_type.scalar and value.node.array_type.ndim >= 1
-    if columns.is_row(value):
+    if columns.is_row(value) or isinstance(value, ListValue):
         return True
     if isinstance(value, SequenceValue):
         return is_repeated(value)
@@ -91,6 +92,10 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
         return iterator.offset, trip(tracer, iterator.of), 1
     if iterator.kind == "array" and isinstance(iterator.of, NumberedValue | NestedValue):
         return iterator.offset, columns.length(tracer, iterator.of), 1
+    if iterator.kind == "array" and isinstance(iterator.of, ListValue):
+        if iterator.epoch != tracer.lengths_changed:
+            return None
+        return iterator.offset, iterator.count, 1
     if iterator.kind == "array" and isinstance(iterator.of, SequenceValue):
         return None if iterator.of.times is None else (iterator.offset, iterator.of.times, 1)
     if iterator.kind == "array":
@@ -165,6 +170,8 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
         found = columns.item(machine, iterator.of, index)
         assert found is not None
         return found
+    if isinstance(iterator.of, ListValue) and iterator.kind == "array":
+        return object_lists.next_of(machine, iterator.of, iterator.count, index)
     if isinstance(iterator.of, SequenceValue) and iterator.kind == "array":
         if iterator.of.cells is not None and not iterator.of.cells.grows:
             return cells.get(machine, iterator.of, index)

@@ -30,7 +30,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 from dynamo_lite import ops
 from dynamo_lite._C import Objects as Table
 from dynamo_lite._C import abi
-from dynamo_lite.capture.claims import table_of
+from dynamo_lite.capture.claims import hold, table_of
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS
 from dynamo_lite.capture.state import LoopPlan, PutNumber, Region, Retry, Tracer
@@ -43,6 +43,7 @@ from dynamo_lite.capture.value import (
     ComputedValue,
     ConstantValue,
     EitherValue,
+    ItemRead,
     NumberedValue,
     NumberValue,
     ResultValue,
@@ -62,6 +63,8 @@ CLOCK = "clock"  # and of a number that counts the iterations of inner loops
 LISTED: int = abi.LISTED_AT  # what a place in a list from outside has beside it, in a tag
 LISTS: int = abi.LISTED_BY  # and by what that is multiplied, so that the list's own tag stands below
 AT = "at"  # and, with a place, of a number under which an item of a list stands
+
+_TAKEN = Value()  # what was taken of a list as an object (object_lists.py), whichever it is
 
 Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
 
@@ -169,7 +172,8 @@ def tell_apart(
         if one.mark is not None:
             product, total = one.marked
             product.args, total.args = (product.args[0], 1 + len(shared)), (total.args[0], tags.events[one.mark])
-    listed = {leaf for leaves_ in found.values() for leaf in leaves_ if isinstance(leaf, NumberedValue)}
+    leaves_found = {leaf for leaves_ in found.values() for leaf in leaves_}
+    listed = {leaf for leaf in leaves_found if isinstance(leaf, NumberedValue) or leaf is _TAKEN}
     if puts or cells or listed:
         asked_for = put_times.keys() | listed
         objects.put = frozenset(path for path in objects.tags if not asked_for.isdisjoint(found[path]))
@@ -245,6 +249,14 @@ class _Leaves:
         origin = value.origin if isinstance(value, NumberValue) else None
         parts: list[Value | None] = []
         match origin:
+            case ItemRead() if not self.plan.objects:
+                self.plan.objects = True
+                raise Retry
+            case ItemRead() if origin.tag is None:
+                raise _Untold
+            case ItemRead():
+                leaves[_TAKEN] = None
+                return True
             case CellRead() if not origin.cells.tagged and not self.plan.objects:
                 self.plan.objects = True
                 raise Retry
@@ -332,6 +344,10 @@ class _Tags:
         """The object of a number from before the loop. Where the program makes that, whoever has the number takes it
         from the table."""
         tracer, number = self.tracer, as_scalar(leaf)
+        if leaf is _TAKEN:
+            return 0
+        if isinstance(leaf, NumberValue) and isinstance(leaf.origin, ItemRead):
+            return leaf.origin.object
         if isinstance(leaf, NumberedValue):
             assert leaf.source is not None
             tracer.inputs.append(leaf.source)
@@ -344,7 +360,7 @@ class _Tags:
             tracer.example_inputs.append(known)
             return tracer.root.add_input(LIST, "number")
         if type(leaf) is ConstantValue and number is not None and kind_of(number) != "complex" and not _is_huge(number):
-            return number
+            return hold(tracer, leaf.value) if tracer.restraints.objects else number
         if isinstance(leaf, ComputedValue) and type(number) in (int, float) and not _is_huge(number):  # type: ignore[arg-type]
             number = ScalarOp("neg", kind_of(number), (-number,))  # type: ignore[arg-type,operator]
         if not isinstance(leaf, NumberValue | ComputedValue) or leaf.origin is not None or tracer.exits:
@@ -377,7 +393,7 @@ class _Tags:
                 return self._of_listed(origin, graph)
             case CallValue():
                 return self._of_picked(value, origin, graph)
-            case CellRead():
+            case CellRead() | ItemRead():
                 assert origin.tag is not None
                 return self._bring(origin.tag.params["yields"][0], self.stands[origin.tag], graph)
         return self._of_event(value, graph)

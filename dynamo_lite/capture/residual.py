@@ -15,7 +15,7 @@ from dataclasses import field
 from typing import Any
 
 from dynamo_lite._C import let_in
-from dynamo_lite.capture.call_slots import as_loaded, is_lent_method, keyword_names
+from dynamo_lite.capture.call_slots import as_loaded, by_identity, is_lent_method, keyword_names
 from dynamo_lite.capture.cells import list_of
 from dynamo_lite.capture.complex_numbers import object_of
 from dynamo_lite.capture.instances import is_frozen
@@ -44,8 +44,10 @@ from dynamo_lite.capture.value import (
     GeneratorValue,
     GoneValue,
     InstanceValue,
+    ItemRead,
     IteratorValue,
     LazyValue,
+    ListValue,
     MethodValue,
     NullValue,
     NumberValue,
@@ -160,16 +162,17 @@ class Residual:
         """Push `value`."""
         if isinstance(value, LazyValue) and value.known is not None and value.known.source is None:
             value = value.known
+        value = (value.became or value) if isinstance(value, SequenceValue) else value
         if isinstance(value, NullValue):
             self.emit("PUSH_NULL")
         elif isinstance(value, TextValue):
             assert value.source is not None
             self.load_source(value.source)
-        elif type(value) is ConstantValue and (value.source is None or _by_identity(value.value)):
+        elif type(value) is ConstantValue and (value.source is None or by_identity(value.value)):
             self.emit("LOAD_CONST", value.value)
         elif isinstance(value, CellValue) and value.source is not None:
             self.load_cell(value.source)
-        elif value.source is not None:
+        elif value.source is not None and not (isinstance(value, ListValue) and value.source.kind != "slot"):
             self.load_source(value.source)
         elif value in self._memo:
             self.emit("LOAD_FAST", self._memo[value])
@@ -210,6 +213,8 @@ class Residual:
                 self.build(origin)
             case NumberValue(origin=Picked() as origin):
                 self.build(choice_of(value, origin))
+            case NumberValue(origin=ItemRead() as origin):
+                self.emit("LOAD_FAST", self.output(origin.object))
             case NumberValue():
                 self.build_number(value)
             case TakenValue():
@@ -234,6 +239,8 @@ class Residual:
                 self.call(chr, [value.code])
             case ResultValue():
                 self.call(value.kind, [ArrayValue(None, value.node)])
+            case ListValue(node=node) | SequenceValue(taken=Node() as node):
+                self.emit("LOAD_FAST", self.output(node))
             case SequenceValue():
                 self.build_sequence(value)
             case DictValue() if value.filled is not None:
@@ -791,8 +798,3 @@ class Residual:
             self.load(value)
         self.emit("STORE_FAST", name)
         return name
-
-
-def _by_identity(value: Any) -> bool:
-    """True for constants whose guard was on identity: the object itself may be loaded."""
-    return not isinstance(value, int | float | complex | str | bytes | tuple) or isinstance(value, bool)

@@ -75,7 +75,9 @@ class Restraints:
     sides: the code of segments that begin behind a branch on data, which end where such a one begins. lengths: by the
     code that is captured, how long lists from outside were found; None: any length is taken (fullgraph). numbered:
     likewise, which lists loops have read by number, and whether they still may (columns.py; None: where their lengths
-    change). lessons: by where a loop stands, and those around it, what attempts at it have taught. A resume function
+    change). objects: whether lists are known by their objects (object_lists.py); None: nobody has asked yet;
+    lists_grow: whether some of them get longer or shorter that may be from outside; mixed: by name those that hold ints
+    and floats. lessons: by where a loop stands, and those around it, what attempts at it have taught. A resume function
     has its function's.
     """
 
@@ -93,9 +95,14 @@ class Restraints:
     lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)
     numbered: dict[CodeType, dict[Source, bool | None]] = field(default_factory=dict)
     lessons: dict[tuple[Any, ...], Lesson] = field(default_factory=dict)
+    objects: bool | None = None
+    lists_grow: bool = False
+    mixed: set[Any] = field(default_factory=set)
 
     def clear(self) -> None:
         """Forget everything."""
+        self.objects, self.lists_grow = None, False
+        self.mixed.clear()
         for known in (self.recursive, self.own, self.loops, self.busy, self.aside, self.often, self.sides):
             known.clear()
         for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered, self.lessons):

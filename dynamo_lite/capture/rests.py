@@ -23,6 +23,7 @@ from dynamo_lite.capture.value import (
     CallValue,
     ConstantValue,
     IteratorValue,
+    ListValue,
     NestedValue,
     NumberedValue,
     RangeValue,
@@ -200,7 +201,7 @@ def shape_of(iterator: IteratorValue) -> Any:
     """The shape of an iterator made here; None where no Rest can stand for it."""
     match iterator.kind:
         case "array" | "span":
-            known = isinstance(iterator.of, ArrayValue | NumberedValue | NestedValue | RangeValue)
+            known = isinstance(iterator.of, ArrayValue | ListValue | NumberedValue | NestedValue | RangeValue)
             return ITEMS if known or isinstance(iterator.of, SequenceValue) else None
         case "backwards":
             return BACKWARDS

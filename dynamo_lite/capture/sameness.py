@@ -208,6 +208,8 @@ def parts(value: Value) -> list[Value | None]:
     match value:
         case LazyValue():
             return [value.known]
+        case SequenceValue() if value.became is not None:
+            return [value.became]
         case SequenceValue() | DictValue():
             if isinstance(value, DictValue):
                 return list(value.known.values())

@@ -34,7 +34,8 @@ class Source:
     and "closure_cell" are the cells themselves that "cell" and "closure" read, in guards alone); of a
     method "method_function" "__func__", "method_self" "__self__"; of an array "base" "base"; of a str or bytes
     "text" None, the array of its characters, and of a list or tuple "column" a path, the array of the numbers there
-    (csrc/columns.c), which exist in graphs alone; of a complex number "complex_part" "real" or "imag".
+    (csrc/columns.c), which exist in graphs alone; of a complex number "complex_part" "real" or "imag"; of a
+    list "list_length" None.
     """
 
     kind: str
@@ -73,6 +74,8 @@ class Source:
                 return f"{self.base}.__{self.kind}__"
             case "closure" | "closure_cell":
                 return f"{self.base}.__closure__[{self.key}]"
+            case "list_length":
+                return f"len({self.base})"
             case "text" | "column":
                 return str(self.base)
             case "cell_contents":

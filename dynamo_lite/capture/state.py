@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     DictValue,
+    ListValue,
     NamespaceValue,
     NumberValue,
     ObjectValue,
@@ -369,6 +370,13 @@ class Tracer:
         self.drawn: dict[int, Drawn] = {}  # by id the random generators
         self.cell_lists: list[Any] = []  # the arrays that stand for lists
         self.cell_reads: set[Scalar] = set()  # numbers out of lists that a loop fills (cells.py)
+        self.changes_lists = 0  # how often the program has changed lists that it has as objects (object_lists.py)
+        self.taken: dict[Any, tuple[int, Graph, Value]] = {}  # what it has taken of these, and after which change
+        self.lengths_changed = 0  # how often some of them got longer or shorter
+        self.gone_over: list[tuple[Region, ListValue, Scalar]] = []  # by loops, and how long these were
+        self.listed: list[ListValue] = []  # those from outside
+        self.made_by_guards: set[Source] = set()  # numbers out of lists, which are not to be read there again
+        self.held: dict[Any, tuple[Any, Node]] = {}  # by id, or source, the objects that it has besides
         self.repeated: list[SequenceValue] = []  # lists of which a number of the call's says how long they are
         self.lists: list[Source] = []  # those from outside whose items are known
         self.defers = defers  # what is stored to objects from outside, residual code stores when the segment ends
@@ -421,6 +429,11 @@ class Tracer:
         for value in self.repeated:
             value.fix = None
         self.drawn.clear()
+        self.held.clear()
+        for one in self.listed:
+            one.concrete = None
+        self.taken.clear()
+        self.gone_over.clear()
         self.example_inputs.clear()
 
     def state_class(self, kind: str, source: Source, cls: type) -> None:
@@ -758,6 +771,12 @@ class Tracer:
         spend(OPERATION)
         if len(self.graph.nodes) > self.node_limit:
             raise Break("graph-too-large", str(self.node_limit))
+
+    def note_put(self, node: Node, place: int, item: Value) -> None:
+        """Note that operand `place` of an append or put_item is a number, which may be told from others."""
+        inner = next(region for region in reversed(self.regions) if region.index.name)
+        if isinstance(item, NumberValue | ConstantValue):
+            self.put_numbers.append(PutNumber(node, place, item, inner.serial))
 
     def number(self, expr: Scalar) -> Value:
         """A Python number as a value: a constant when it is known."""

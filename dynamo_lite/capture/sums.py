@@ -1,4 +1,4 @@
-"""sum(): a loop over what it goes through where that is arrays or other things known by number; else item by item.
+"""sum(), functools.reduce(), and the steps of max() and min(): loops over arrays and other things known by number.
 
 Enters a call's values; leaves that of its result. NB: CPython 3.12 sums floats with compensation: there those that are
 not NumPy's break the graph.
@@ -6,16 +6,20 @@ not NumPy's break the graph.
 
 from __future__ import annotations
 
+import functools
+
 from dynamo_lite.capture import consumers
-from dynamo_lite.capture.call_rules import Args, Kwargs, rule
+from dynamo_lite.capture.call_rules import Args, Kwargs, is_number, rule
+from dynamo_lite.capture.choices import as_number_here, is_none
+from dynamo_lite.capture.columns import open_long
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.iterators import drain, iterate
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, SequenceValue, Value
-from dynamo_lite.graph.scalar import kind_of
+from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, EitherValue, ResultValue, SequenceValue, Value
+from dynamo_lite.graph.scalar import kind_of, negate
 
 _SUMMED = ("int", "bool") if sum((1e16, 1.0, 1.0, -1e16)) else ("int", "bool", "float")
 
@@ -48,6 +52,21 @@ def _is_floats_from_outside(machine: Machine, value: Value) -> bool:
     return any(number is not None and kind_of(number) == "float" for number in numbers)
 
 
+@rule(functools.reduce)
+def _reduce(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    if kwargs or not 2 <= len(args) <= 3:
+        raise Break("python-call", "reduce")
+    function, value = args[0], machine.realised(args[1])
+    open_long(machine.tracer, value)
+    if len(args) == 3:
+        made = as_loop(machine, consumers.sum_of, value, args[2], function)
+    else:
+        made = as_loop(machine, consumers.reduced, value, function, consumers.number, consumers.found)
+    if made is None:
+        raise Break("python-call", "reduce")
+    return made
+
+
 @rule(consumers.add)
 def _add(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     total, item = map(machine.realised, args)
@@ -55,3 +74,27 @@ def _add(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if scalar is not None and kind_of(scalar) not in _SUMMED:
         raise Break("python-call", "sum")
     return operators.binary(machine, "+", total, item)
+
+
+@rule(consumers.number)
+def _number(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    item = machine.realised(args[0])
+    if not is_number(item):
+        raise Break("python-call", "max")
+    return item
+
+
+@rule(consumers.found)
+def _found(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = machine.realised(args[0])
+    if is_none(value):
+        raise Break("python-exception", "ValueError: max() or min() of nothing")
+    if not isinstance(value, EitherValue):
+        return value
+    is_other = is_none(value.first)
+    if not is_other and not is_none(value.second):
+        return value
+    condition = value.condition
+    number = as_number_here(machine, condition.node if isinstance(condition, ResultValue) else condition)
+    machine.tracer.require(negate(number) if is_other else number)
+    return value.second if is_other else value.first

@@ -196,7 +196,15 @@ class CellRead:
     tag: Node | None = None
 
 
-Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried | Picked | CellRead"
+@dataclass(eq=False, slots=True)
+class ItemRead:
+    """The object that a node has taken of a list (object_lists.py); tag: the node that reads its tag."""
+
+    object: Node
+    tag: Node | None = None
+
+
+Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried | Picked | CellRead | ItemRead"
 
 
 def is_made_after(value: Value, serial: int) -> bool:
@@ -303,9 +311,10 @@ class SequenceValue(Value):
     was stored into it since, by index. ends: what a loop that appends carries of the list, "last" item and "length"
     (lists.py), and maybe items before that. newest: the latest items, up to the "last". looks: which of the ends were
     asked for, in order. rows: the array that NumPy makes of it (rows.py).
-    cells: the arrays that stand for its items (cells.py). filler: the plan of the loop that has filled it first, and
-    the list's name there. met: the plan of the first outermost loop that began when there was the list. by_parts: as of
-    an InstanceValue.
+    cells: the arrays that stand for its items (cells.py). became: the list of the program's that it is now
+    (object_lists.py). taken: of a tuple, the node that has taken it of such a list. filler: the plan of the loop that
+    has filled it first, and the list's name there. met: the plan of the first outermost loop that began when there was
+    the list. by_parts: as of an InstanceValue.
     """
 
     kind: type = tuple
@@ -323,6 +332,8 @@ class SequenceValue(Value):
     filler: Any = None
     met: Any = None
     by_parts: bool = False
+    became: ListValue | None = None
+    taken: Node | None = None
 
     @property
     def is_grown(self) -> bool:
@@ -404,6 +415,31 @@ class CellItem(CallValue):
 
 
 @dataclass(eq=False, slots=True)
+class Holding:
+    """What a list holds: kind is "int", "float" or "bool", "number" for ints and floats, "list" (of such as `inner`
+    says), "tuple" (of as many as `parts`), or "" if nothing is known. names: where such lists come from, for all
+    attempts."""
+
+    kind: str = ""
+    inner: Holding | None = None
+    parts: list[Holding] = field(default_factory=list)
+    names: set[Any] = field(default_factory=set)
+
+
+@dataclass(eq=False, slots=True)
+class ListValue(Value):
+    """A list of which the program has the object, and only the run knows what is in it (object_lists.py). at: where the
+    guards find it, for one from outside, and concrete: what it is in this call; fixed: how long it is then, a number of
+    the call's."""
+
+    node: Node = field(default=None)  # type: ignore[assignment]
+    holding: Holding = field(default_factory=Holding)
+    at: Source | None = None
+    concrete: Any = None
+    fixed: Scalar | None = None
+
+
+@dataclass(eq=False, slots=True)
 class DictValue(Value):
     """A dict made in this segment, or one from outside whose keys are guarded; keys are constants.
 
@@ -465,7 +501,8 @@ class IteratorValue(Value):
     items: those of ``of``; a list's own, a dict's keys. start: the first number of an enumerate, the length that the
     reversed sequence had, 1 for a strict zip. parts: the iterators under an enumerate or zip. taken: how many items are
     gone. is_rest: what is left of it is handed over as a RestValue; offset: of one that was, how many items were gone
-    then, and of an enumerate what is to be added to start.
+    then, and of an enumerate what is to be added to start. count: of a ListValue, how long
+    that was when it was made, and epoch: how often lists had got longer or shorter by then.
     """
 
     of: Value = field(default_factory=Value)
@@ -477,6 +514,8 @@ class IteratorValue(Value):
     taken: int = 0
     ended: bool = False
     is_rest: bool = False
+    count: Scalar = 0
+    epoch: int = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -618,6 +657,8 @@ def kind_name(value: Value) -> str:
             return type_name(type(value.value))
         case SequenceValue():
             return value.kind.__name__
+        case ListValue():
+            return "list"
         case NestedValue():
             return "list" if value.layout[0] == "l" else "tuple"
         case ObjectValue() | InstanceValue() | RecordValue():

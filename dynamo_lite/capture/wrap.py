@@ -19,6 +19,7 @@ from dynamo_lite._C import column as make_column
 from dynamo_lite.budget import spend
 from dynamo_lite.capture import parts
 from dynamo_lite.capture.complex_numbers import from_outside
+from dynamo_lite.capture.holdings import holding_of
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.rests import Rest
 from dynamo_lite.capture.source import Source, constant, global_
@@ -183,9 +184,13 @@ def int_from_outside(tracer: Tracer, value: ArrayValue) -> Scalar | None:
 
 
 def number_sources(tracer: Tracer) -> list[Source | None]:
-    """Where the Python numbers among the inputs come from, None for the other inputs."""
+    """Where the Python numbers among the inputs come from, None for the other inputs, and for what the guards make."""
     pairs = zip(tracer.root.inputs, tracer.inputs, strict=True)
-    return [source if isinstance(given, Symbol) else None for given, source in pairs]
+    made = tracer.made_by_guards
+    return [
+        source if isinstance(given, Symbol) and source.kind != "list_length" and source not in made else None
+        for given, source in pairs
+    ]
 
 
 def _stem(source: Source) -> str:
@@ -288,6 +293,8 @@ def realise(tracer: Tracer, value: Value) -> Value:
     """A lazy value looked at for the first time: wrapped, its guard stated; other values as they are."""
     if isinstance(value, UnreadValue):
         return value.look()
+    if isinstance(value, SequenceValue) and value.became is not None:
+        return value.became
     if not isinstance(value, LazyValue):
         return value
     if value.known is None:
@@ -305,9 +312,18 @@ def is_changed_unread(tracer: Tracer, value: Value) -> bool:
     """
     if not isinstance(value, LazyValue) or value.known is not None or type(value.concrete) not in (list, dict):
         return False
+    if is_object_list(tracer, value):
+        return False
     assert value.source is not None
     tracer.facts.state("type", value.source, type(value.concrete))
     return True
+
+
+def is_object_list(tracer: Tracer, value: Value) -> bool:
+    """Whether `value`, of which nothing has been asked yet, is a list that the program has as an object."""
+    if not tracer.restraints.objects or not tracer.native_loops or not isinstance(value, LazyValue):
+        return False
+    return value.known is None and holding_of(value.concrete) is not None
 
 
 def present(tracer: Tracer, source: Source, obj: Any) -> LazyValue:
@@ -546,7 +562,14 @@ def column(tracer: Tracer, numbered: NumberedValue, path: str) -> ArrayValue:
     return numbered.columns[path]
 
 
+FROM_OUTSIDE: list[Callable[[Tracer, list[Any], Source], Value | None]] = []  # of object_lists.py, which uses this
+
+
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
+    if type(obj) is list and tracer.restraints.objects and tracer.native_loops:
+        made = FROM_OUTSIDE[0](tracer, obj, source)
+        if made is not None:
+            return made
     if tracer.numbered and tracer.numbered.get(source):
         numbered = _wrap_numbered(tracer, obj, source)
         if numbered is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make
@@ -169,7 +170,8 @@ class Graph:
         """What the "require" nodes see to, since the program declines otherwise; and that sizes are not negative."""
         facts = Facts()
         for node in self.nodes:
-            if node.kind is NodeKind.CALL and node.op != "scalar_number":
+            is_size = node.op != "scalar_number" and node.params.get("of", abi.READ_LENGTH) == abi.READ_LENGTH
+            if node.kind is NodeKind.CALL and is_size:
                 for size in node.params.get("yields", ()):
                     facts.learn(make("ge", size, 0), True)
             if node.op == "require":

@@ -58,7 +58,10 @@ def operations(graph: Graph) -> int:
 
 def hands_out(node: Node) -> bool:
     """Whether the operands of `node` may become objects that live on: what it takes, it may return or keep."""
-    return is_structured(node) or node.kind is NodeKind.LEAVE or node.op in ("append", "put_item", "new_container")
+    return is_structured(node) or node.kind is NodeKind.LEAVE or node.op in _OF_LISTS
+
+
+_OF_LISTS = frozenset(("append", "put_item", "new_container", "list_take", "list_join"))
 
 
 def may_hand_out(nodes: Iterable[Node], outputs: Iterable[Argument], value: Node) -> bool:

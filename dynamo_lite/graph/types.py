@@ -39,7 +39,7 @@ class ArrayType:
         return f"{self.dtype.name}{'' if self.scalar else f'[{dims}]'}"
 
 
-LIST = ArrayType(np.dtype(object), (), True)  # a Python list or dict that the program fills (ops/lists.py)
+LIST = ArrayType(np.dtype(object), (), True)  # a Python list or dict, or what a list holds, as an object (ops/lists.py)
 
 
 def number_type(number: Scalar) -> ArrayType:

@@ -159,6 +159,7 @@ READS: Mapping[str, Callable[..., Any]] = {
     "base": lambda _, base: base.base if type(base) is np.ndarray and base.base is not None else MISSING,
     "text": lambda _, base: MISSING if (made := _C.text_array(base)) is None else made,
     "complex_part": lambda _, base, place: (base.real, base.imag)[place] if type(base) is complex else MISSING,
+    "list_length": lambda _, base: len(base) if type(base) is list else MISSING,
     "column": lambda _, base, path: MISSING if (made := _C.column(base, path)) is None else made,
     "method_self": lambda _, base: base.__self__ if type(base) is types.MethodType else MISSING,
 }

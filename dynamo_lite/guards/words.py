@@ -147,6 +147,8 @@ class _Namer:
                 return f"the text {self.register(op[2])}"
             case "complex_part":
                 return f"{self.register(op[2])}.{'imag' if op[3] else 'real'}"
+            case "list_length":
+                return f"len({self.register(op[2])})"
             case "column":
                 return f"the numbers of {self.register(op[2])}"
             case "method_self":

@@ -1,7 +1,8 @@
 """Lists and dicts that a program fills: ``out.append(x)`` and ``out[i] = x`` in a loop, which need no Python for it.
 
 ``new_container`` is a fresh list or dict, ``append`` adds one value to a list, ``put_item`` stores one under an index
-or key, in the program's order. The container may be an input; no other op reads it, it is handed out as it is. What
+or key, in the program's order. The container may be an input, and is handed out as it is. ``list_take`` gives an item,
+as the object that it is, or a copy of a list, and ``object_number`` the number that an item is. What
 goes in is the very object: a store into it later is seen through the container. What packs several values is a type,
 or a format whose text they make.
 
@@ -19,11 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dynamo_lite._C import Objects
+import numpy as np
+
+from dynamo_lite._C import Objects, abi
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar
-from dynamo_lite.graph.types import LIST, ArrayType
+from dynamo_lite.graph.scalar import Scalar, Symbol
+from dynamo_lite.graph.types import LIST, ArrayType, number_type
 from dynamo_lite.ops.registry import (
     OpDef,
     OpError,
@@ -94,9 +97,21 @@ def put_item(container: Any, key: Any, value: Any) -> Any:
     """Store `value` under `key`, or where that is None at the end of a list; the container itself."""
     if key is None:
         container.append(value)
-    else:
-        container[key] = value
+        return container
+    if type(container) is list and not _dies_quietly(container[key], 2):
+        raise TypeError("an object whose death could be noticed")
+    container[key] = value
     return container
+
+
+_QUIET = (int, float, bool, complex, str, bytes, type(None), np.ndarray)
+
+
+def _dies_quietly(one: Any, depth: int) -> bool:
+    """Whether nobody can notice the death of an object; depth: of lists that it may be made of."""
+    if type(one) in _QUIET or isinstance(one, np.generic):
+        return True
+    return type(one) in (list, tuple) and depth > 0 and all(_dies_quietly(part, depth - 1) for part in one)
 
 
 def _put_under(container: Any, operands: Sequence[Any], packed: type | str | None) -> Any:
@@ -133,6 +148,93 @@ define(
 )
 
 
+def _infer_take(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    target, *places = args
+    if not isinstance(target, Node) or target.array_type != LIST or any(isinstance(place, Node) for place in places):
+        raise OpError("no list, or a place that is no number")
+    return LIST
+
+
+def take(target: Any, kind: int, places: Sequence[Any]) -> Any:
+    """What is taken of a list: an item, which stays or goes, or a copy of a part."""
+    if kind == abi.TAKE_JOINED:
+        return target + places[0]
+    if kind == abi.TAKE_OF_TUPLE:
+        if not isinstance(target, tuple) or len(target) != places[1]:
+            raise IndexError("no tuple of that length")
+        return target[places[0]]
+    if kind == abi.TAKE_COPY:
+        return target[slice(*places)] if places else target[:]
+    return target.pop(*places) if kind == abi.TAKE_OUT else target[places[0]]
+
+
+define(
+    OpDef(
+        "list_take",
+        OpKind.CALL,
+        _infer_take,
+        lambda args, params: take(args[0], params["kind"], args[1:]),
+        "The item of a list under an index (params kind: TAKE_ITEM), which is taken off it (TAKE_OUT); a copy of the "
+        "items from one index to another (TAKE_COPY).",
+    )
+)
+
+
+def read_object(found: Any, of: int, table: Objects | None = None) -> Any:
+    """The number that an object is (READ_INT ... of csrc/abi.def), how long a list is, or its tag in a table."""
+    if of == abi.READ_TAG:
+        assert table is not None
+        return np.int64(table.tag(found))
+    if of in (abi.READ_IS_FLOAT, abi.READ_INT_ELSE, abi.READ_FLOAT_ELSE):
+        if type(found) not in (int, float):
+            raise TypeError("no int and no float")
+        is_float = type(found) is float
+        if of == abi.READ_FLOAT_ELSE:
+            return np.float64(found if is_float else 0.0)
+        return np.int64(is_float if of == abi.READ_IS_FLOAT else 0 if is_float else found)
+    kinds: dict[int, Any] = {abi.READ_INT: int, abi.READ_FLOAT: float, abi.READ_BOOL: bool, abi.READ_LENGTH: list}
+    kind = kinds[of]
+    if type(found) is not kind:
+        raise TypeError(f"no {kind.__name__}")
+    if kind is list:
+        return np.int64(len(found))
+    return np.float64(found) if kind is float else np.int64(found)
+
+
+define(
+    OpDef(
+        "object_number",
+        OpKind.CALL,
+        lambda args, params, ask: number_type(params["yields"][0]),
+        lambda args, params: read_object(args[0], params["of"], *args[1:]),
+        "The number that an object is, of the type that params of says, or how long a list is, or its tag in the table "
+        "that is the second operand: params[yields] to the nodes behind.",
+        may_report=False,
+    )
+)
+
+define(
+    OpDef(
+        "list_join",
+        OpKind.CALL,
+        lambda args, params, ask: LIST,
+        lambda args, params: args[0] + args[1],
+        "A list of the items of one list, then those of another.",
+    )
+)
+
+define(
+    OpDef(
+        "held_object",
+        OpKind.CALL,
+        lambda args, params, ask: LIST,
+        lambda args, params: params["value"][0],
+        "The only object in params value.",
+        may_report=False,
+    )
+)
+
+
 def new_container(graph: Graph, kind: type, location: Location | None, *repeated: Argument) -> Node:
     """Append the making of an empty list or dict, or of a list of the first of `repeated` as often as the second."""
     return graph.add_call("new_container", repeated, {"kind": kind}, LIST, location)
@@ -146,15 +248,38 @@ def put(
     packed: type | str | None,
     location: Location | None,
     objects: Node | None = None,
+    of_list: bool = False,
 ) -> Node:
     """Append ``target[key] = value``, or without a key ``target.append(value)``; packed: the value is a fresh tuple,
-    list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag)."""
+    list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag). of_list:
+    the target is known to be a list."""
     op, keys = ("append", ()) if key is None else ("put_item", (key,))
-    operands, params = (*keys, *values), {"packed": packed}
+    operands, params = (*keys, *values), {"packed": packed, **({"of_list": True} if of_list else {})}
     if objects is None or not operands:
         return graph.add_call(op, (target, *operands), params, LIST, location)
     tags = (0,) * len(operands)
     return graph.add_call(op, (target, *operands, objects, *tags), params | {"tagged": len(tags)}, LIST, location)
+
+
+def take_out_of(graph: Graph, target: Node, kind: int, places: Sequence[Scalar], location: Location | None) -> Node:
+    """Append what takes an item of a list, or copies a part of it."""
+    return graph.add_call("list_take", (target, *places), {"kind": kind}, LIST, location)
+
+
+def join(graph: Graph, one: Node, other: Node, location: Location | None) -> Node:
+    """Append what makes a list of the items of two."""
+    return graph.add_call("list_join", (one, other), {}, LIST, location)
+
+
+def read_number(graph: Graph, args: tuple[Node, ...], of: int, symbol: Symbol, location: Location | None) -> Node:
+    """Append what reads `symbol`, the number that an object is, the length of a list, or a tag in a table."""
+    params = {"of": of, "yields": (symbol,)}
+    return graph.add_call("object_number", args, params, number_type(symbol), location)
+
+
+def hold(graph: Graph, value: Any, location: Location | None) -> Node:
+    """Append an object that is known, as it is."""
+    return graph.add_call("held_object", (), {"value": (value,)}, LIST, location)
 
 
 def set_tag(node: Node, place: int, tag: Scalar) -> None:
@@ -168,5 +293,7 @@ def set_tag(node: Node, place: int, tag: Scalar) -> None:
 
 
 __all__ = [
-    *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "set_tag"),
+    *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "read_number"),
+    "read_object",
+    *("set_tag", "take", "take_out_of", "hold", "join"),
 ]

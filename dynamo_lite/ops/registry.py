@@ -36,7 +36,7 @@ from dynamo_lite.graph.opdef import (
     demand,
 )
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, simplify
-from dynamo_lite.graph.types import GENERATOR, MAX_DIMS, ArrayType
+from dynamo_lite.graph.types import GENERATOR, LIST, MAX_DIMS, ArrayType
 from dynamo_lite.ops.conversion import enter, is_pending
 from dynamo_lite.ops.parameters import DType, Operand, Parameters, parameters_of, supported, type_of
 
@@ -252,7 +252,8 @@ def infer(op: str, args: tuple[Argument, ...], params: dict[str, Any], relate: R
             supported(arg.type.dtype)
     result = REGISTRY[op].infer(args, params, relate)
     for type_ in result if isinstance(result, tuple) else (result,):
-        supported(type_.dtype)
+        if type_ != LIST:
+            supported(type_.dtype)
         if type_.ndim > MAX_DIMS:
             raise OpError(f"an array of {type_.ndim} dimensions")
     return result

@@ -30,7 +30,7 @@ from dynamo_lite.program.ir import DType, Fold, Memref, Store, Swap, Value
 from dynamo_lite.schedule.steps import Alloc, Map, New, Operand, Put, Reduce, Reg
 
 Either: TypeAlias = Callable[[Value | Memref, Value | Memref], Value | Memref]  # what a choice hands out
-Handed: TypeAlias = NumpyScalar | Number | Array  # what loops carry and choices yield
+Handed: TypeAlias = NumpyScalar | Number | Array | List  # what loops carry and choices yield
 MOST_CONSTANTS = 25  # of an array that machine code writes itself
 OBJECT = np.dtype(object)
 PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
@@ -282,6 +282,10 @@ class ArrayBuilder(VectorBuilder):
                 origin = either(one.origin, other.origin)
             assert isinstance(value, Value) and not isinstance(origin, Memref)
             return NumpyScalar(value, origin, one.makers | other.makers)
+        if isinstance(one, List) and isinstance(other, List):
+            value = either(one.value, other.value)
+            assert isinstance(value, Value)
+            return List(value, False)
         assert isinstance(one, Number) and isinstance(other, Number)
         value = either(one.value, other.value)
         assert isinstance(value, Value)

@@ -10,7 +10,7 @@ from typing import Any
 from dynamo_lite._C import abi
 from dynamo_lite.graph.scalar import is_scalar
 from dynamo_lite.ops import draws, variates
-from dynamo_lite.program.build_arrays import ArrayBuilder
+from dynamo_lite.program.build_lists import ListBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import Array, Frame, NumpyScalar, Random
 from dynamo_lite.program.ir import Alloc, Memref, Value
@@ -18,7 +18,7 @@ from dynamo_lite.schedule.steps import Alloc as AllocStep
 from dynamo_lite.schedule.steps import Call, Reg
 
 
-class DrawBuilder(ArrayBuilder):
+class DrawBuilder(ListBuilder):
     """Random draws beside all else."""
 
     def call(self, step: Call, frame: Frame) -> None:

@@ -23,6 +23,7 @@ from dynamo_lite.graph.scalar import is_symbolic, kind_of
 from dynamo_lite.graph.types import GENERATOR
 from dynamo_lite.program.build_arrays import Handed, held, origin_of, with_origin
 from dynamo_lite.program.build_draws import DrawBuilder
+from dynamo_lite.program.build_lists import as_others, only_read, still_held
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, LEAST, MOST, UINT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import IN_ORDER, Array, Elementwise, Frame, Held, List, NumpyScalar, Point, Random
 from dynamo_lite.program.element_ops import BOOL
@@ -54,6 +55,7 @@ from dynamo_lite.schedule.steps import (
     Require,
     Schedule,
     Step,
+    Take,
     View,
     bodies,
 )
@@ -116,7 +118,7 @@ class _Builder(DrawBuilder):
                     frame.registers[1 + place] = NumpyScalar(single, self.origin(1 + place))
                 else:
                     is_list = loop.types[place] != GENERATOR
-                    frame.registers[1 + place] = List(single) if is_list else Random(single)
+                    frame.registers[1 + place] = List(single, False) if is_list else Random(single)
             else:
                 frame.registers[1 + place] = self.input_array(name, dtype, ndim, place)
         self.name_sizes(loop, frame)
@@ -289,7 +291,7 @@ class _Builder(DrawBuilder):
         if not isinstance(output, Reg):
             return self.number(output, frame)
         value = self.register(output.index, frame)
-        return value if isinstance(value, Array) else self.scalar(output, frame)
+        return value if isinstance(value, Array | List) else self.scalar(output, frame)
 
     def truth(self, condition: Any, frame: Frame) -> Value:
         """A condition, as a bool."""
@@ -334,7 +336,7 @@ class _Builder(DrawBuilder):
             value = frame.registers[place] if place <= len(loop.carried) else frame.numbers[place]
             if isinstance(value, Array) and place not in loop.body.written:
                 result.append(self.slot(value))
-            elif isinstance(value, Number) or (isinstance(value, NumpyScalar) and value.origin is not None):
+            elif isinstance(value, Number | List) or (isinstance(value, NumpyScalar) and value.origin is not None):
                 result.append(value)
             else:
                 raise NotCompiled("what is carried is no NumPy scalar and no int or float")
@@ -365,9 +367,13 @@ class _Builder(DrawBuilder):
             return value
 
         objects: dict[int, NumpyScalar | Array] = {}
+        kept = [self.keep_place() for first in firsts if isinstance(first, List)]
         for place, first in zip(carried_places(loop), firsts, strict=True):
             if isinstance(first, Number):
                 frame.numbers[place] = Number(first.kind, carry(first.value))
+                continue
+            if isinstance(first, List):
+                frame.registers[place] = List(carry(first.value), False)
                 continue
             before = held(first)
             assert before is not None and before.origin is not None
@@ -395,6 +401,7 @@ class _Builder(DrawBuilder):
             slots = [slot for slot in objects.values() if isinstance(slot, Array)]
             moved = iter(self.move(slots, [final for final in finals if isinstance(final, Array)], mark))
             finals = [next(moved) if isinstance(final, Array) else final for final in finals]
+            self.keep_carried(kept, [final for final in finals if isinstance(final, List)])
             return finals, self.truth(loop.body.outputs[-1], frame) if loop.goes_on else None
 
         nodes, (finals, goes_on) = self.inside(body)
@@ -425,7 +432,7 @@ class _Builder(DrawBuilder):
         def named(one: Any) -> Any:
             return handed_out.get(one, one)
 
-        if isinstance(final, Number):
+        if isinstance(final, Number | List):
             return replace(final, value=named(final.value))
         if isinstance(final, NumpyScalar):
             return replace(final, value=named(final.value), origin=named(final.origin))
@@ -439,6 +446,8 @@ class _Builder(DrawBuilder):
             if isinstance(first, Array) and isinstance(value, Array):
                 self.require_whole(value)
                 return value
+            if isinstance(first, List) and isinstance(value, List):
+                return as_others(value)
             alike = isinstance(first, NumpyScalar) and isinstance(value, NumpyScalar)
             if alike and value.value.dtype == first.value.dtype and value.origin is not None:  # type: ignore[union-attr]
                 return value  # type: ignore[return-value]
@@ -452,6 +461,7 @@ class _Builder(DrawBuilder):
 
     def body(self, schedule: Schedule, frame: Frame) -> None:
         frame.n_inputs = schedule.n_inputs
+        frame.read_only, frame.held = only_read(schedule), still_held(schedule)
         for register, known in schedule.constants:
             if isinstance(known, np.generic) and known.dtype.kind in "biuf" and known.dtype.itemsize <= 8:
                 frame.registers[register] = NumpyScalar(self.constant(known.dtype, known), None)
@@ -471,11 +481,15 @@ class _Builder(DrawBuilder):
             self.inner_loop(step, frame)
         elif isinstance(step, Cond):
             self.cond(step, frame)
+        elif isinstance(step, Read) and step.of != abi.READ_SCALAR:
+            frame.numbers[step.yields[0].input] = self.read_object(step, frame)
+        elif isinstance(step, Take):
+            self.take(step, frame)
         elif isinstance(step, Read):
             number = self.read(self.scalar(Reg(step.src), frame).value)
             frame.numbers[step.yields[0].input] = replace(number, read=True)
         elif isinstance(step, Put):
-            self.append(step, frame)
+            self.put(step, frame)
         elif isinstance(step, New):
             self.new_list(step, frame)
         elif isinstance(step, Reduce):

@@ -115,9 +115,19 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list that goes in."""
+    """A list, or another object that goes in or is taken of a list. own: one that the program has made, so that
+    nobody has to note what is done to it."""
 
     value: Value
+    own: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What stands in a list at an index: nobody wants more than the number that it is."""
+
+    of: Value
+    index: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +137,15 @@ class Random:
     value: Value
 
 
-Register: TypeAlias = NumpyScalar | Point | Array | List | Random
+Register: TypeAlias = NumpyScalar | Point | Array | List | Item | Random
 
 
 @dataclass(slots=True)
 class Frame:
     """What a body knows: its registers, of which the first `n_inputs` go in, the numbers that go into it (by input),
-    and what was computed of them. places: indices that were tested, by index and size. told: inputs that an append has
-    made objects of, or of what they may be."""
+    and what was computed of them. read_only: registers with items of lists that are read as numbers; held: those with
+    items that their list has as long as they are used. places: indices that were tested, by index and size. told:
+    inputs that an append has made objects of, or of what they may be."""
 
     registers: dict[int, Register] = field(default_factory=dict)
     numbers: dict[int, Number] = field(default_factory=dict)
@@ -142,6 +153,8 @@ class Frame:
     places: dict[tuple[Value, Value], Value] = field(default_factory=dict)
     n_inputs: int = 0
     told: list[int] = field(default_factory=list)
+    read_only: frozenset[int] = frozenset()
+    held: frozenset[int] = frozenset()
 
 
 class StepBuilder(ComplexBuilder):

@@ -20,6 +20,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph import scalar
 from dynamo_lite.ops.draws import BELOW
+from dynamo_lite.ops.lists import read_object
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
 from dynamo_lite.program.ir import (
@@ -327,6 +328,18 @@ def _append_tagged(target: list[Any], kind: Any, objects: _C.Objects, tag: Any, 
     target.append(objects.at(int(tag), value.item()))
 
 
+def _number(item: Any, of: Any) -> Any:
+    """The number that an object is, or how long a list is."""
+    try:
+        return read_object(item, int(of))
+    except (TypeError, OverflowError):
+        raise ValueError("an object of another type") from None
+
+
+def _put(target: list[Any], index: Any, item: Any) -> None:
+    target[int(index)] = item
+
+
 def _pack(target: list[Any], n: Any, is_tuple: Any) -> None:
     packed = target[len(target) - int(n) :]
     target[len(target) - int(n) :] = [tuple(packed) if is_tuple else packed]
@@ -426,6 +439,22 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "append_tagged": _append_tagged,
     "append_held": lambda target, held: target.append(held),
     "new_list": list,
+    "keep": lambda place, one: None,
+    "list_touch": lambda target: None,
+    "list_item": lambda place, target, index: target[int(index)],
+    "tuple_item": lambda place, target, index, count: dict(enumerate(target))[int(index)],
+    "list_number": lambda target, index, of: _number(target[int(index)], of),
+    "object_number": _number,
+    "object_tag": lambda objects, item: objects.tag(item),
+    "list_put": _put,
+    "list_put_number": lambda target, index, kind, value: _put(target, index, value.item()),
+    "list_put_tagged": lambda target, index, kind, objects, tag, value: _put(
+        target, index, objects.at(int(tag), value.item())
+    ),
+    "list_repeated": lambda place, item, count: [item] * int(count),
+    "list_join": lambda place, one, other: one + other,
+    "list_copy": lambda place, target, first, last: target[int(first) : int(last)],
+    "list_pop": lambda place, target, index: target.pop(int(index)),
     "pack": _pack,
 }
 APPENDS: dict[str, Callable[..., Any]] = {"append_scalar": _append_scalar, "append_array": _append_array}

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import Objects
+from dynamo_lite._C import Objects, abi
 from dynamo_lite.graph.interpret import value_of
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
 from dynamo_lite.ops.borders import bordered
 from dynamo_lite.ops.error_state import set_in_force
-from dynamo_lite.ops.lists import at_tags, pack, put_item
+from dynamo_lite.ops.lists import at_tags, pack, put_item, read_object, take
 from dynamo_lite.program.element_ops import meaning_of
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -37,6 +37,7 @@ from dynamo_lite.schedule.steps import (
     Reg,
     Require,
     Schedule,
+    Take,
     View,
 )
 
@@ -122,7 +123,13 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
                     break
             registers.update(zip(step.dsts, _results(step, [*carried, *captured[split:]], env), strict=True))
         elif isinstance(step, Read):
-            env[step.yields[0].name] = registers[step.src].item()
+            src = registers[step.src]
+            table = registers.get(step.table)
+            env[step.yields[0].name] = (
+                src.item() if step.of == abi.READ_SCALAR else read_object(src, step.of, table).item()
+            )
+        elif isinstance(step, Take):
+            registers[step.dst] = take(registers[step.list], step.kind, concrete(step.places))
         elif isinstance(step, Cond):
             branch = step.then if concrete(step.condition) else step.orelse
             outputs = interpret(branch, concrete(list(step.operands)))

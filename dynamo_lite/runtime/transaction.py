@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import Declined, Objects, has_other_threads
+from dynamo_lite._C import Declined, has_other_threads
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Argument, Node, NodeKind
@@ -55,7 +55,7 @@ def transaction(
         if loops and has_other_threads():
             raise Declined("another thread waits")
         saved = [(inputs[index], inputs[index].copy()) for index in changed]
-        contents = [(inputs[index], inputs[index].copy()) for index in lists if type(inputs[index]) in (list, dict)]
+        contents = [(one, one.copy()) for one in _containers([inputs[index] for index in lists])]
         journals = [journal(inputs[index]) for index in drawn]
         try:
             # NumPy keeps errstate in a context variable: a KeyboardInterrupt anywhere cannot leave ours behind.
@@ -76,6 +76,18 @@ def transaction(
     return run
 
 
+def _containers(given: list[Any]) -> list[Any]:
+    """The lists and dicts among some objects, and the lists in lists."""
+    found: dict[int, Any] = {}
+    work = list(given)
+    while work:
+        one = work.pop()
+        if type(one) in (list, dict) and id(one) not in found:
+            found[id(one)] = one
+            work += [part for part in one if type(part) is list] if type(one) is list else []
+    return list(found.values())
+
+
 def _renewed(number: Any) -> Any:
     """The same number as another object: a program computes each of its own, also max() of an input."""
     return number + 0 if type(number) is int else number * 1.0 if type(number) is float else number
@@ -86,7 +98,7 @@ def _is_of_type(value: Any, output: Argument, sizes: dict[str, Number]) -> bool:
     if not isinstance(output, Node):
         return type(value).__name__ == kind_of(output)
     if output.type == LIST:
-        return type(value) in (list, dict, Objects)
+        return True  # or what a list holds
     if not isinstance(output.type, ArrayType):
         return True
     if output.type.scalar:

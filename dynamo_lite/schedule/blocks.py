@@ -16,7 +16,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule.steps import Map, Masked, Operand, Put, Read, Reduce, Reg, RowBlock, Save, Step, View
+from dynamo_lite.schedule.steps import Map, Masked, Operand, Put, Read, Reduce, Reg, RowBlock, Save, Step, Take, View
 
 FULL = (None, None, None)
 
@@ -108,7 +108,7 @@ class _Finder:
             return None  # some step needs all rows of what is there some rows at a time
         full = [register for register in rows if len(self.types[register].shape) > len(self.leading)]
         inputs = tuple(sorted(set(rows) - made))
-        needed = {register for step in self.steps[last:] for register in _used(step)} | set(_registers(outputs))
+        needed = set(_registers(outputs)).union(*map(registers_used, self.steps[last:]))
         results = tuple(sorted(made & needed))
         views = {step.dst for step in steps if isinstance(step, View)}
         again = len(full) > len(set(full)) or not set(full) <= set(inputs)
@@ -126,7 +126,7 @@ class _Finder:
 
     def common(self, step: Step) -> set[int]:
         """The registers of which a step needs all, whatever rows it makes."""
-        return _used(step) - self.rows(step)
+        return registers_used(step) - self.rows(step)
 
     def has_rows(self, register: int, ndim: int) -> bool:
         """Whether an operand of a step over `ndim` axes has the leading ones."""
@@ -144,12 +144,16 @@ def _made(step: Step) -> tuple[int, ...]:
     return step.outs if isinstance(step, Map) else (step.dst,)  # type: ignore[union-attr]
 
 
-def _used(step: Step) -> set[int]:
+def registers_used(step: Step) -> set[int]:
     """The registers that a step reads."""
-    if isinstance(step, View | Save | Read):
+    if isinstance(step, Read):
+        return {step.src, step.table}
+    if isinstance(step, View | Save):
         return {step.src}
     if isinstance(step, Masked):
         return {step.mask, step.src, step.value, step.places}
+    if isinstance(step, Take):
+        return {step.list, *_registers(step.places)}
     if isinstance(step, Put):
         return {step.list, step.table, *_registers((*step.values, step.key))}
     if isinstance(step, Map):

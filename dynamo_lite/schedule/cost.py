@@ -57,6 +57,7 @@ from dynamo_lite.schedule.steps import (
     Reg,
     Save,
     Schedule,
+    Take,
     View,
     bodies,
 )
@@ -73,6 +74,7 @@ NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
 NUMPY_OPS = {  # of other calls
     **{"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0},
     **{"matmul": 1000.0, "advanced_index": 250.0, "new_container": 20.0, "append": 20.0, "put_item": 30.0},
+    **{"list_take": 20.0, "list_join": 60.0, "object_number": 4.0, "held_object": 0.0},
     **{"concatenate": 850.0, "stack": 3000.0, "repeat": 1300.0, "tile": 4000.0, "delete": 3500.0},
     **{"linalg_inv": 4500.0, "linalg_det": 4500.0, "linalg_solve": 4500.0, "linalg_slogdet": 5000.0},
     **{"linalg_cholesky": 5000.0, "linalg_eigh": 5500.0, "linalg_eigvalsh": 5000.0},
@@ -93,7 +95,7 @@ MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of on
 MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
 MACHINE_APPEND = 25.0
-MACHINE_PUT = 80.0  # under an index or key: what was there before is put aside
+MACHINE_TAKE = 4.0  # an item of a list, or the number that it is
 MACHINE_PRODUCT = 60.0
 MACHINE_KERNEL = 15.0  # on an array
 EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
@@ -597,7 +599,7 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += NUMPY_CALL / 4
             if step.like and step.fill is not None:
                 time += _fresh_time(_count(step.shape, env) * step.dtype.itemsize)
-        elif isinstance(step, Put):
+        elif isinstance(step, Put | Take):
             time += APPEND
         elif isinstance(step, Save):
             kept = written.get(step.src)
@@ -659,7 +661,9 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
         elif isinstance(step, Call) and is_linalg(step.function):
             time += LINALG
         elif isinstance(step, Put):
-            time += MACHINE_APPEND if step.key is None else MACHINE_PUT
+            time += MACHINE_APPEND
+        elif isinstance(step, Take):
+            time += MACHINE_TAKE
     return time
 
 

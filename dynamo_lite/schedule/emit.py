@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import Any
 
-from dynamo_lite._C import Objects
+from dynamo_lite._C import Objects, abi
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.alias import is_external, place
 from dynamo_lite.graph.graph import Graph
@@ -47,6 +47,7 @@ from dynamo_lite.schedule.steps import (
     Save,
     Schedule,
     Step,
+    Take,
     View,
 )
 from dynamo_lite.schedule.target import Target
@@ -277,11 +278,27 @@ class _Emitter:
         return True
 
     def read_number(self, node: Node) -> bool:
-        (src,) = node.args
+        src, *table = node.args
         if "yields" not in node.params:
             return False  # nobody asks for the number
         assert isinstance(src, Node)
-        self.steps.append(Read(self.registers[src], node.params["yields"]))
+        tables = [self.registers[one] for one in table if isinstance(one, Node)] or [-1]
+        of = node.params.get("of", abi.READ_SCALAR)
+        self.steps.append(Read(self.registers[src], node.params["yields"], of, tables[0]))
+        return True
+
+    def take(self, node: Node) -> bool:
+        target, *places = self.operands(node.args)
+        self.steps.append(Take(self.register(node), target.index, node.params["kind"], tuple(places)))
+        return True
+
+    def join(self, node: Node) -> bool:
+        one, other = self.operands(node.args)
+        self.steps.append(Take(self.register(node), one.index, abi.TAKE_JOINED, (other,)))
+        return True
+
+    def hold(self, node: Node) -> bool:
+        self.constants.append((self.register(node), node.params["value"][0]))
         return True
 
     def view(self, node: Node) -> bool:
@@ -372,7 +389,15 @@ class _Emitter:
         table, *tags = tagged or (Reg(-1),)
         key = values.pop(0) if node.op == "put_item" else None
         self.steps.append(
-            Put(target.index, tuple(values), node.params["packed"], key, table.index, tuple(tags))
+            Put(
+                target.index,
+                tuple(values),
+                node.params["packed"],
+                key,
+                table.index,
+                tuple(tags),
+                node.params.get("of_list", False),
+            )
         )
         return True
 
@@ -556,5 +581,8 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "error_state": _Emitter.error_state,
     "new_container": _Emitter.new_container,
     **dict.fromkeys(("append", "put_item"), _Emitter.put_item),
-    "scalar_number": _Emitter.read_number,
+    **dict.fromkeys(("scalar_number", "object_number"), _Emitter.read_number),
+    "list_take": _Emitter.take,
+    "held_object": _Emitter.hold,
+    "list_join": _Emitter.join,
 }

@@ -91,7 +91,10 @@ class _Kernel:
         self.makes.update(unit.makes)
 
 
-_EFFECTS = frozenset(("require", "error_state", "new_container", "append", "put_item", "count_true"))
+_EFFECTS = frozenset(
+    {"require", "error_state", "new_container", "append", "put_item", "list_take", "list_join", "held_object"}
+    | {"count_true"}
+)
 _UNSET = frozenset(("empty", "empty_like", "empty_bordered", "require_order"))
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import Dim, Scalar, Symbol
 from dynamo_lite.graph.types import ArrayType
@@ -266,16 +267,20 @@ class Masked:
 @dataclass(frozen=True, slots=True)
 class Read:
     """yields[0], an int or a float, is to the steps behind the number that register `src`, a NumPy scalar, holds; an
-    integer beyond 64 bits declines."""
+    integer beyond 64 bits declines. of: READ_SCALAR, or what else the register holds (csrc/abi.def), a Python number of
+    that type (a bool as an int), or a list, of which it is the length; an object of another type declines. table: a
+    register with a table of objects, in which the number is the tag of what `src` holds (READ_TAG)."""
 
     src: int
     yields: tuple[Symbol, ...]
+    of: int = abi.READ_SCALAR
+    table: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class New:
     """dst becomes an empty list or dict, or a list of `count` times `value`, or (is_table) a table of numbers' objects
-    with `firsts` from before a loop; no other step than Put looks into it."""
+    with `firsts` from before a loop; no other steps than Put, Take and Read look into it."""
 
     dst: int
     is_dict: bool = False
@@ -290,7 +295,8 @@ class Put:
     """Put into the list or dict in register `list`, under `key` or else at its end, the only one of `values`, a tuple
     or list of them, or the text that `packed`, a format, makes of them: the very object of a register, or a Scalar as a
     Python number; a float that is NaN declines unless it is constant, and so does an index that the list lacks.
-    tags: where there is a `table`, a register, the tags of the numbers among key and values: which objects they are."""
+    tags: where there is a `table`, a register, the tags of the numbers among key and values: which objects they are.
+    of_list: it is known to be a list."""
 
     list: int
     values: tuple[Operand, ...]
@@ -298,6 +304,20 @@ class Put:
     key: Operand | None = None
     table: int = -1
     tags: tuple[Operand, ...] = ()
+    of_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """dst becomes, of the list in register `list`, the item under the only one of `places`, an int (kind TAKE_ITEM),
+    which is taken off it (TAKE_OUT); a copy of the items from the first of `places`, if any, to the second (TAKE_COPY);
+    or a list of its items and of those of the list in the place (TAKE_JOINED). Of a tuple as long as the second place
+    says, it is the item under the first (TAKE_OF_TUPLE). A place that the list lacks declines."""
+
+    dst: int
+    list: int
+    kind: int
+    places: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +329,22 @@ class Errors:
 
 
 Step: TypeAlias = (
-    View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read | New | Put | Errors
+    View
+    | Alloc
+    | Map
+    | Reduce
+    | Call
+    | Save
+    | Require
+    | Loop
+    | Leave
+    | Cond
+    | Masked
+    | Read
+    | New
+    | Put
+    | Take
+    | Errors
 )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kind_of, renamed, symbols_of, terms_of
 from dynamo_lite.graph.types import ArrayType
@@ -167,7 +168,7 @@ class _Segment:
         if isinstance(step, Map):
             return step.shape == () and all(map(self.uses, step.operands)) and self.takes_results(step)
         if isinstance(step, Read):
-            fits = self.uses(Reg(step.src))
+            fits = step.of == abi.READ_SCALAR and self.uses(Reg(step.src))
             self.own.update((symbol.name, symbol) for symbol in step.yields)
             return fits
         if isinstance(step, Cond):

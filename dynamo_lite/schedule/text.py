@@ -27,6 +27,7 @@ from dynamo_lite.schedule.steps import (
     Save,
     Schedule,
     Step,
+    Take,
     View,
 )
 
@@ -82,6 +83,10 @@ def _targets(step: Map) -> str:
     return ", ".join(f"r{out}{'[...]' if into else ''}" for out, into in zip(step.outs, step.into, strict=True))
 
 
+_READS = ("", "int ", "float ", "bool ", "length of ", "tag of ")
+_TAKES = ("item", "take off", "copy", "item of tuple", "join")
+
+
 def _yields(step: Loop | Cond | Call) -> str:
     return f" yields {', '.join(map(str, step.yields))}" if step.yields else ""
 
@@ -129,7 +134,9 @@ def _step(step: Step) -> list[str]:
         then, orelse = (["    " + line for line in to_text(body).splitlines()] for body in (step.then, step.orelse))
         return [head + _yields(step), *then, "  else", *orelse]
     if isinstance(step, Read):
-        return [f"{step.yields[0]} = read r{step.src}"]
+        return [f"{step.yields[0]} = read {_READS[step.of]}r{step.src}"]
+    if isinstance(step, Take):
+        return [f"r{step.dst} = {_TAKES[step.kind]} r{step.list}[{', '.join(map(_value, step.places))}]"]
     if isinstance(step, Leave):
         return [f"leave exit={step.exit} ({', '.join(map(_value, step.outputs))})"]
     if isinstance(step, Masked):

@@ -19,7 +19,7 @@ from dynamo_lite.capture import loops, masks, numpy_rules, region
 from dynamo_lite.config import STRESS_MODES
 from dynamo_lite.graph import scalar
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.program import build_loop, build_numbers, evaluate_loop, ir, place
+from dynamo_lite.program import build_loop, build_numbers, evaluate_loop, helpers, ir, place
 from dynamo_lite.schedule import iterate, steps
 from dynamo_lite.schedule.steps import Kernel, KernelOp
 from tests.backends.kernel_call import one_op
@@ -203,8 +203,9 @@ def test_c_asks_for_each_class_by_its_letter() -> None:
 
 def test_helpers_are_called_by_name() -> None:
     known = evaluate_loop.HELPERS | evaluate_loop.APPENDS
-    assert {*known, "room", "fold"} == set(abi.HELPERS)  # two have nodes of their own
-    assert {*emit_loop.RESULT_AT, *emit_loop.TAKES_BLOCK} <= set(abi.HELPERS)
+    types = {"list_type", "float_type", "int_type", "bool_type", "true"}  # which code compares with
+    assert {*known, *types, "room", "fold"} == set(abi.HELPERS)  # two have nodes of their own
+    assert {*helpers.RESULT_AT, *helpers.TAKES_BLOCK, *helpers.TAKES_BITS} <= set(abi.HELPERS)
 
 
 def test_scalar_operations_are_the_same() -> None:

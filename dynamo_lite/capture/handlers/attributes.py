@@ -24,6 +24,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     InstanceValue,
     LazyValue,
+    ListValue,
     MethodValue,
     NullValue,
     NumberValue,
@@ -135,8 +136,9 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return realise(machine.tracer, getattr(owner, name))
         case RangeValue() if name in ("start", "stop", "step"):
             return machine.tracer.number(getattr(owner, name))
-        case SequenceValue() | DictValue() | RangeValue():
-            kind = owner.kind if isinstance(owner, SequenceValue) else dict if isinstance(owner, DictValue) else range
+        case SequenceValue() | ListValue() | DictValue() | RangeValue():
+            kinds = {ListValue: list, DictValue: dict, RangeValue: range}
+            kind = owner.kind if isinstance(owner, SequenceValue) else kinds[type(owner)]
             found = class_lookup(kind, name)
             if found is MISSING:
                 raise AttributeMissing(name)

@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from dynamo_lite import ops
-from dynamo_lite.capture import cells, columns, lists, numpy_rules, places, rows
-from dynamo_lite.capture.choices import choose, split
+from dynamo_lite.capture import cells, columns, lists, numpy_rules, object_lists, places, rows
+from dynamo_lite.capture.choices import choose, is_none, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
@@ -26,6 +26,7 @@ from dynamo_lite.capture.value import (
     EitherValue,
     InstanceValue,
     LazyValue,
+    ListValue,
     NestedValue,
     NumberedValue,
     NumberValue,
@@ -134,6 +135,10 @@ def _own_list(machine: Machine, value: Value, what: str) -> SequenceValue:
 @handles("LIST_APPEND")
 def list_append(machine: Machine, frame: Frame, instr: Instr) -> None:
     item = frame.stack.pop()
+    target = realise(machine.tracer, frame.stack[-instr.arg])
+    if isinstance(target, ListValue):
+        object_lists.put(machine, target, None, item)
+        return
     lists.append(machine, _own_list(machine, frame.stack[-instr.arg], "a list display"), item)
 
 
@@ -237,6 +242,11 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return numpy_rules.get_item(machine, container, _as_index(machine, index))
         case _ if isinstance(index, EitherValue):
             return split(machine, index, lambda one: get_item(machine, container, one))
+        case ListValue() if isinstance(index, SliceValue) and is_none(index.step):
+            ends = (None if is_none(end) else end for end in (index.start, index.stop))
+            return object_lists.copy(machine, container, *ends)
+        case ListValue() if not isinstance(index, SliceValue):
+            return object_lists.get(machine, container, index)
         case NumberedValue() | NestedValue() if (found := columns.item(machine, container, index)) is not None:
             return found
         case NumberedValue() if not isinstance(index, SliceValue):
@@ -426,6 +436,9 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
         case CellRow():
             cells.put_in_row(machine, container, index, value)
             return
+        case ListValue() if not isinstance(index, SliceValue):
+            object_lists.put(machine, container, index, value)
+            return
         case SequenceValue() | DictValue() if lists.put(machine, container, index, value):
             return
         case SequenceValue() if container.kind is list and (container.source is None or is_known(machine, index)):
@@ -452,6 +465,8 @@ def length(machine: Machine, value: Value) -> Value:
             return machine.tracer.number(columns.length(machine.tracer, value))
         case RecordValue():
             return computed_number(len(value.items))
+        case ListValue():
+            return object_lists.length(machine, value)
         case CellRow():
             return machine.tracer.number(cells.columns_of(value))
         case SequenceValue() if (count := rows.length_of_filled(machine.tracer, value)) is not None:

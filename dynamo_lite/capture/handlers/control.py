@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamo_lite.capture import scopes
+from dynamo_lite.capture import object_lists, scopes
 from dynamo_lite.capture.arms import BY_TRUTH, declining_way, raising_way
 from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
 from dynamo_lite.capture.consuming import gathered
@@ -29,6 +29,7 @@ from dynamo_lite.capture.value import (
     GeneratorValue,
     InstanceValue,
     IteratorValue,
+    ListValue,
     MethodValue,
     NullValue,
     NumberValue,
@@ -64,6 +65,8 @@ def known_truth(machine: Machine, value: Value) -> bool:
             if value.expr.kind == "bool":  # type: ignore[union-attr]
                 return machine.tracer.relate(value.expr)
             return machine.tracer.relate(ScalarOp("ne", "bool", (value.expr, 0)))
+        case ListValue():
+            return known_truth(machine, object_lists.length(machine, value))
         case SequenceValue() if (length := grown_length(machine.tracer, value)) is not None:
             return known_truth(machine, length)
         case SequenceValue() | DictValue():

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from dynamo_lite.capture import complex_operators, lists, numpy_rules
+from dynamo_lite.capture import complex_operators, lists, numpy_rules, object_lists
 from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split
 from dynamo_lite.capture.folding import check_items, is_small, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
     EitherValue,
     FunctionValue,
     InstanceValue,
+    ListValue,
     NumberValue,
     ObjectValue,
     ResultValue,
@@ -128,6 +129,9 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return number_binary(machine.tracer, op, lhs, rhs)
     if _are_numpy_numbers(lhs, rhs):
         return numpy_rules.binary(machine, op, *_as_scalars(machine, lhs, rhs))
+    is_list = isinstance(lhs, ListValue) or (isinstance(lhs, SequenceValue) and lhs.kind is list)
+    if op == "+" and is_list and (made := object_lists.join(machine.tracer, lhs, rhs)) is not None:
+        return made
     if isinstance(lhs, SequenceValue):
         if op == "+" and isinstance(rhs, SequenceValue) and lhs.kind is rhs.kind:
             if lhs.kind is tuple and not (lhs.items and rhs.items):
@@ -143,6 +147,9 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
 
 
+_MOST_REPEATED = 4  # items, one after the other, of a list that the program has as an object
+
+
 def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
     """sequence * times."""
     number = as_scalar(times)
@@ -152,7 +159,8 @@ def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
     count = as_constant(machine, times)
     if not isinstance(count, int) or not -sys.maxsize - 1 <= count <= sys.maxsize:
         raise Break("python-exception", f"a sequence times {type(count).__name__}")
-    if repeats and not is_small(count) and as_scalar(sequence.items[0]) is not None:
+    is_long = count > _MOST_REPEATED if machine.tracer.restraints.objects else not is_small(count)
+    if repeats and is_long and as_scalar(sequence.items[0]) is not None:
         return lists.repeated(machine, sequence.items[0], count)
     check_items(count * len(sequence.items))
     if sequence.kind is tuple and (count == 1 or not sequence.items):

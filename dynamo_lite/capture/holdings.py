@@ -1,0 +1,126 @@
+"""What lists seem to hold: numbers of one kind, or lists of such (object_lists.py).
+
+Enters a list from outside, or what is put into one; leaves a Holding, which several lists may share: what is put into
+one of them is what may be taken of another. A wrong one has the program decline, or the attempt refuse a loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite.capture.state import Retry
+from dynamo_lite.capture.value import ArrayValue, Break, Holding, ListValue
+from dynamo_lite.graph.node import Node
+
+LOOKED_AT = 64  # items of a list from outside
+LONGEST_TUPLE = 8  # in a list
+
+
+def holding_of(obj: Any, depth: int = 3) -> Holding | None:
+    """What a list from outside seems to hold; None if that is anything else."""
+    if type(obj) is not list or depth == 0:
+        return None
+    names = {float: "float", int: "int", bool: "bool", list: "list", tuple: "tuple"}
+    kinds = {names.get(type(item)) for item in obj[:LOOKED_AT]}
+    if not kinds:
+        return Holding()
+    if kinds == {"int", "float"}:
+        return Holding("number")
+    kind = kinds.pop()
+    if kinds or kind is None:
+        return None
+    if kind == "tuple":
+        return _holding_of_tuples(obj[:LOOKED_AT], depth - 1)
+    if kind != "list":
+        return Holding(kind)
+    inners = [holding_of(item, depth - 1) for item in obj[:LOOKED_AT]]
+    first = next((one for one in inners if one is not None and one.kind), Holding())
+    if any(one is None or (one.kind and not _fits(first, one)) for one in inners):
+        return None
+    return Holding("list", first)
+
+
+def _holding_of_tuples(obj: list[tuple[Any, ...]], depth: int) -> Holding | None:
+    """What a list of tuples of one length holds."""
+    if len(set(map(len, obj))) > 1 or not 0 < len(obj[0]) <= LONGEST_TUPLE:
+        return None
+    parts = [holding_of(list(column), depth) for column in zip(*obj, strict=True)]
+    return None if None in parts else Holding("tuple", parts=parts)  # type: ignore[arg-type]
+
+
+def _fits(one: Holding, other: Holding) -> bool:
+    if one.kind != other.kind:
+        return not other.kind
+    if one.kind == "tuple":
+        return len(one.parts) == len(other.parts) and all(map(_fits, one.parts, other.parts))
+    if one.kind != "list":
+        return True
+    return one.inner is not None and other.inner is not None and _fits(one.inner, other.inner)
+
+
+def named(holding: Holding, name: Any, mixed: set[Any]) -> Holding:
+    """What a list of that name holds; mixed: those of which an attempt has seen that they hold ints and floats."""
+    holding.names.add((name, holding.kind))
+    if holding.kind in ("int", "float") and not holding.names.isdisjoint(mixed):
+        holding.kind = "number"
+    if holding.inner is not None:
+        named(holding.inner, (name, "inner"), mixed)
+    for place, part in enumerate(holding.parts):
+        named(part, (name, place), mixed)
+    return holding
+
+
+def joined(one: Holding | None, other: Holding, mixed: set[Any]) -> Holding:
+    """What both lists may hold; raises Retry where that was not known when they were read."""
+    if one is None or one is other:
+        return other
+    for this, that in ((one, other), (other, one)):
+        if not this.kind and that.kind:
+            this.inner, this.parts = that.inner, that.parts
+            settle(this, that.kind, mixed)
+    if one.kind != other.kind:
+        require_mixed(one, other.kind, mixed)
+        require_mixed(other, one.kind, mixed)
+    if one.kind == "list":
+        assert one.inner is not None and other.inner is not None
+        joined(one.inner, other.inner, mixed)
+    if len(one.parts) != len(other.parts):
+        raise Break("loop-list", "a list of tuples of several lengths")
+    for pair in zip(one.parts, other.parts, strict=True):
+        joined(*pair, mixed)
+    one.names |= other.names
+    other.names |= one.names
+    return one
+
+
+def settle(holding: Holding, kind: str, mixed: set[Any]) -> None:
+    """Note what a list holds of which nothing was known."""
+    is_mixed = kind in ("int", "float") and not holding.names.isdisjoint(mixed)
+    holding.kind = "number" if is_mixed else kind
+
+
+def require_mixed(holding: Holding, kind: str, mixed: set[Any]) -> None:
+    """See that a list may get a number of that kind."""
+    if holding.kind == kind or (holding.kind == "number" and kind in ("int", "float", "number")):
+        return
+    if not {holding.kind, kind} <= {"int", "float", "number"} or holding.names <= mixed:
+        raise Break("loop-list", "a list of several kinds of numbers, or of other things")
+    mixed |= holding.names
+    raise Retry
+
+
+def agree(one: ListValue, other: ListValue, mixed: set[Any]) -> bool:
+    """Whether two lists seem to hold the same."""
+    try:
+        joined(one.holding, other.holding, mixed)
+    except Break:
+        return False
+    return True
+
+
+def with_node(value: ArrayValue | ListValue, node: Node) -> ArrayValue | ListValue:
+    """An array, or a list that seems to hold what that one does."""
+    return ListValue(None, node, value.holding) if isinstance(value, ListValue) else ArrayValue(None, node)
+
+
+__all__ = ["agree", "holding_of", "joined", "named", "require_mixed", "settle", "with_node"]
