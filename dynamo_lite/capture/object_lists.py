@@ -28,6 +28,7 @@ from dynamo_lite.capture.claims import claim, hold, table_of
 from dynamo_lite.capture.holdings import LONGEST_TUPLE, agree, holding_of, joined, named, require_mixed, settle
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.places import LATEST
 from dynamo_lite.capture.sameness import is_read_later, reachable
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import NUMPY, Retry, Tracer
@@ -75,7 +76,7 @@ def try_objects(tracer: Tracer, reason: str) -> None:
         plan.cells.clear()
         plan.lists.clear()
         plan.rows.clear()
-        for place in [place for place in plan.places if type(place.key) is int or place.key in ("last", "length")]:
+        for place in [place for place in plan.places if type(place.key) is int or place.key in (*LATEST, "length")]:
             del plan.places[place]
     raise Retry
 
