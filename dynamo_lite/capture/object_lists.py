@@ -149,8 +149,8 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
         model = hold(tracer, constants)
         made.node = _take_of(tracer, model, abi.TAKE_COPY)
     elif value.times is not None:
-        item = _object_node(tracer, holding, realise(tracer, value.known[0]))
-        made.node = ops.lists.new_container(graph, list, here, item, value.times)
+        repeated = _object_node(tracer, holding, realise(tracer, value.known[0]))
+        made.node = ops.lists.new_container(graph, list, here, repeated, value.times)
     else:
         made.node = ops.lists.new_container(graph, list, here)
         for item in value.known:
