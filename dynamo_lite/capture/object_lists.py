@@ -82,12 +82,9 @@ def try_objects(tracer: Tracer, reason: str) -> None:
 
 
 def _has_lists(tracer: Tracer) -> bool:
-    for concrete, value in tracer.wrapped.values():
-        if type(concrete) is list and isinstance(value, ListValue | SequenceValue):
-            return True
-    for one in tracer.grown.values():
-        if type(one.concrete) is list:
-            return True
+    outside = [one for one, _ in tracer.wrapped.values()] + [one.concrete for one in tracer.grown.values()]
+    if any(holding_of(one) is not None for one in outside):
+        return True
     return any(isinstance(value, ListValue) or is_eligible(tracer, value) for value in reachable(tracer))
 
 
@@ -153,8 +150,8 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
         model = hold(tracer, constants)
         made.node = _take_of(tracer, model, abi.TAKE_COPY)
     elif value.times is not None:
-        item = _object_node(tracer, holding, realise(tracer, value.known[0]))
-        made.node = ops.lists.new_container(graph, list, here, item, value.times)
+        repeated = _object_node(tracer, holding, realise(tracer, value.known[0]))
+        made.node = ops.lists.new_container(graph, list, here, repeated, value.times)
     else:
         made.node = ops.lists.new_container(graph, list, here)
         for one in value.known:
@@ -176,6 +173,8 @@ def from_outside(tracer: Tracer, obj: list[Any], source: Source) -> ListValue | 
     node = tracer.root.add_input(LIST, "list")
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)
+    tracer.lists.append(source)
+    tracer.nested |= holding.kind == "list"
     named(holding, source, tracer.restraints.mixed)
     return _known(tracer, ListValue(source, node, holding, source, obj))
 
@@ -397,6 +396,14 @@ def next_of(machine: Machine, target: ListValue, count: Scalar, index: Value) ->
     return get(machine, target, index)
 
 
+def unpack(machine: Machine, target: ListValue, count: int) -> list[Value]:
+    """The items of a list that has to have so many."""
+    known = as_scalar(length(machine, target))
+    assert known is not None
+    machine.tracer.have(make("eq", known, count), "unpack", f"a list into {count} names")
+    return [get(machine, target, ConstantValue(None, place)) for place in range(count)]
+
+
 def _stay_as_long(tracer: Tracer) -> None:
     """Decline where a list has got longer or shorter that a loop around goes over: so does the loop."""
     tracer.lengths_changed += 1
@@ -537,5 +544,5 @@ LENGTH.append(length)
 
 __all__ = [
     *("as_list_like", "convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join", "length"),
-    *("method", "next_of", "put", "try_objects"),
+    *("method", "next_of", "put", "try_objects", "unpack"),
 ]

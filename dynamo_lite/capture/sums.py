@@ -55,7 +55,7 @@ def _is_floats_from_outside(machine: Machine, value: Value) -> bool:
 @rule(functools.reduce)
 def _reduce(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if kwargs or not 2 <= len(args) <= 3:
-        raise Break("python-call", "reduce")
+        raise Break("c-function", "reduce")
     function, value = args[0], machine.realised(args[1])
     open_long(machine.tracer, value)
     if len(args) == 3:
@@ -63,7 +63,7 @@ def _reduce(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     else:
         made = as_loop(machine, consumers.reduced, value, function, consumers.number, consumers.found)
     if made is None:
-        raise Break("python-call", "reduce")
+        raise Break("c-function", "reduce")
     return made
 
 

@@ -20,7 +20,7 @@ _STATEMENTS = (
     *("mix[i] = {f}", "mix[i] = {n}", "mix[i] += x", "t += mix[i]", "mix[i], mix[0] = mix[0], mix[i]"),
     "c, t = pairs[i % 3]",
     *("pairs[i % 3] = (c, t)", "todo.append((i, x))", "c, y = todo.pop()", "pairs[0] = pairs[i % 3]"),
-    "x = pairs[-1][1]",
+    *("x = pairs[-1][1]", "x, y, t = row", "out.extend([x])", "stack += [c]"),
     *("u[i] = {f}", "u[i] += {f}", "new[i] = {f}", "new[i] = {f}", "w[i] = {n}", "w[i] += 1", "w[w[i] % n] += 1"),
     *("u[i], u[k % n] = u[k % n], u[i]", "u[i], new[i] = new[i], u[i]", "w[i], w[0] = w[0], w[i]"),
     *("x = {f}", "y = x", "x, y = y, x", "c = {n}", "t += {f}", "best = u[i]", "flags[i] = {c}", "flags[i] = False"),

@@ -280,6 +280,34 @@ def test_an_object_that_dies(backend: str) -> None:
     assert found[0] == found[1] == 6
 
 
+def lengthened(u, w, n):
+    other = u
+    for i in range(n):
+        u[i] = w[i] + 1.0
+        if i == 2:
+            u += [0.25]
+        x, y = [u[0], w[0]]
+    return u, other, x + y
+
+
+def spread(points, times):
+    total = 0.0
+    for _ in range(times):
+        for i in range(len(points)):
+            x, y = points[i]
+            points[i] = [y, x * 0.5]
+            total += x
+    return total, points
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_operators_and_unpacking(backend: str) -> None:
+    _same(lengthened, backend, *(lambda n=n: (floats(9), floats(9, 1), n) for n in (9, 2, 9)))  # type: ignore[misc]
+    pairs = lambda: ([floats(2, i) for i in range(20)], 3)  # noqa: E731
+    fast = _same(spread, backend, pairs, pairs, lambda: ([floats(2), floats(3), floats(2)], 2), pairs)
+    assert any("list_take" in str(segment.capture.graph) for segment in fast._compilation.segments)
+
+
 def grown(u, most):
     total = 0.0
     for x in u:

@@ -178,7 +178,12 @@ def list_to_tuple(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("UNPACK_SEQUENCE")
 def unpack_sequence(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = machine.pop(frame)
-    items = numpy_rules.unpack(machine, value, instr.arg) if isinstance(value, ArrayValue) else drain(machine, value)
+    if isinstance(value, ListValue):
+        items = object_lists.unpack(machine, value, instr.arg)
+    elif isinstance(value, ArrayValue):
+        items = numpy_rules.unpack(machine, value, instr.arg)
+    else:
+        items = drain(machine, value)
     if len(items) != instr.arg:
         raise Break("unpack", f"{len(items)} items into {instr.arg} names")
     frame.stack.extend(reversed(items))

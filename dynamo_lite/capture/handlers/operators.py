@@ -180,6 +180,8 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
             split(machine, rhs, change)
             return lhs
         return numpy_rules.inplace(machine, op, lhs, rhs)
+    if isinstance(lhs, ListValue):
+        raise Break("side-effect-container", f"{op}= on a list")
     if isinstance(lhs, SequenceValue) and lhs.kind is list:
         if op != "+" or lhs.source is not None or _is_array(rhs) or _is_object(rhs):  # whose __radd__ is asked first
             raise Break("side-effect-container", f"{op}= on a list")
