@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -319,6 +317,28 @@ class Drawn:
     node: Node
 
 
+@dataclass(slots=True)
+class Demands:
+    """What Tracer.demands gives, for a with statement. NB: a generator's frame would keep the exceptions that leave the
+    block, and what the frames on their way hold, alive until the next collection."""
+
+    tracer: Tracer
+    of_slices: bool
+    before: tuple[bool, bool] = (False, False)
+
+    def __enter__(self) -> None:
+        tracer = self.tracer
+        self.before = tracer.demanding, tracer.slicing
+        tracer.demanding, tracer.slicing = True, tracer.slicing or self.of_slices
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self.tracer.demanding, self.tracer.slicing = self.before
+        if isinstance(error, Undecided) and not self.tracer.regions:  # no loop around could settle it
+            text = str(error)
+            del error, traceback
+            raise Break("data-dependent-number", text) from None
+
+
 class Tracer:
     """What one capture has built so far. INVARIANT: ``inputs[i]`` is the source of ``root.inputs[i]``."""
 
@@ -585,20 +605,10 @@ class Tracer:
                 graph.facts.learn(condition, truth)
         return truth
 
-    @contextmanager
-    def demands(self, of_slices: bool = False) -> Iterator[None]:
+    def demands(self, of_slices: bool = False) -> Demands:
         """Where the program may decline on what NumPy refuses (opdef.demand). of_slices: bounds of slices out of arrays
         are taken to lie inside, and it declines where they do not."""
-        before = self.demanding, self.slicing
-        self.demanding, self.slicing = True, self.slicing or of_slices
-        try:
-            yield
-        except Undecided as reason:
-            if self.regions:
-                raise
-            raise Break("data-dependent-number", str(reason)) from None  # no loop around could settle it
-        finally:
-            self.demanding, self.slicing = before
+        return Demands(self, of_slices)
 
     def requires(self, condition: Scalar) -> bool:
         """Whether `condition` is NumPy's own question whether a mask has selected nothing, to warn then: the program

@@ -3,6 +3,8 @@ program declines."""
 
 from __future__ import annotations
 
+import gc
+import sys
 from typing import Any
 
 import numpy as np
@@ -212,3 +214,20 @@ def test_one_program_meets_counts_that_agree_and_others(backend: str) -> None:
             assert str(raised.value) == str(error)
             continue
         assert np.array_equal(fast(x, y, a, b), expected)
+
+
+def test_what_breaks_by_an_open_size_keeps_nothing_alive() -> None:
+    def shifted(x: Any) -> Any:
+        found = np.unique(x * 2.0)
+        found[:-1] = found[1:]
+        return found
+
+    x = np.arange(6.0)
+    expected, before = shifted(x), sys.getrefcount(x)
+    gc.collect()
+    gc.disable()
+    try:
+        assert np.array_equal(dynamo_lite.compile(shifted)(x), expected)
+        assert sys.getrefcount(x) == before
+    finally:
+        gc.enable()
