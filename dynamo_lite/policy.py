@@ -49,7 +49,8 @@ class Thresholds:
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     as_long: float = 1.0  # times what a loop of numbers has taken, whose end nothing tells, are expected to come
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
-    attempt_over: float = 2.0  # times what is there then may go into one attempt, which is given up beyond that
+    attempt_over: float = 3.0  # times what is there then may go into one attempt, which is given up beyond that
+    attempt_ahead: float = 0.05  # or of what is known to come, by the same reckoning
     attempt_least: float = 0.1  # seconds that it may take in any case
     heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
@@ -220,12 +221,14 @@ class Budget:
     def attempt(self, saved: float = 0.0, goes_on: bool = False, of: Hashable = None) -> Iterator[None]:
         """Compile something in this block: it counts, and the next attempt is expected to take about as long.
 
-        It is given up once it takes much more than what is there (budget.OutOfTime): of a program that has run for two
-        seconds the capture of one long loop may want one, and win nothing.
+        It is given up once it takes much more than what is there, or than a share of what is known to come
+        (budget.OutOfTime): of a program that has run for two seconds the capture of one long loop may want one, and win
+        nothing.
         """
         limits = self._thresholds
         there = -self._missing(-self._usual, saved, goes_on, of)
-        most = max(self._slowness * limits.attempt_least, limits.attempt_over * there)
+        ahead = max(self._ahead.values(), default=0.0) - process_time()
+        most = max(self._slowness * limits.attempt_least, limits.attempt_over * there, limits.attempt_ahead * ahead)
         before = budget.taken()
         try:
             with budget.timed(), budget.seconds(most):

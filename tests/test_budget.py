@@ -87,6 +87,20 @@ def test_attempts_that_save_nothing_end_the_trust_in_time_to_come() -> None:
     assert spent.allows(cost=1e4, saved=0.2)
 
 
+def test_an_attempt_may_take_a_share_of_what_is_known_to_come() -> None:
+    limits = policy.Thresholds(attempt_least=0.0, attempt_over=0.0, attempt_ahead=0.5)
+    for ahead, fits in ((0.0, False), (1e4, True)):
+        spent = policy.Budget(limits)
+        spent.expects("a loop", ahead)
+        try:
+            with spent.attempt():
+                for _ in range(2000):
+                    budget.spend(256)
+            assert fits
+        except budget.OutOfTime:
+            assert not fits
+
+
 def several(x: Any, n: int) -> Any:
     total = 0.0
     for i in range(n):
@@ -97,7 +111,7 @@ def several(x: Any, n: int) -> Any:
 
 def test_what_is_given_up_runs_plainly_until_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "_LOOK", 1)
-    scarce = replace(policy.AT_ONCE, attempt_least=0.0, attempt_over=0.0)
+    scarce = replace(policy.AT_ONCE, attempt_least=0.0, attempt_over=0.0, attempt_ahead=0.0)
     made = watched.Watched(several, scarce, "numba")
     x = np.linspace(0.0, 1.0, 50)
     for _ in range(3):
