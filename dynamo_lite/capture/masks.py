@@ -157,13 +157,17 @@ def count_nonzero(tracer: Tracer, x: Node) -> Symbol:
 
 
 def count_summed(tracer: Tracer, x: Node, counts: bool) -> Symbol | None:
-    """What ``np.sum(mask)`` has summed up, as the number of elements that the mask selects; None of any other node.
-    counts: also of a mask that has not been counted yet."""
+    """What ``np.sum(mask)`` has summed up, as the number of elements that the mask selects; None of any other node, and
+    where the mask may have changed since. counts: also of a mask that has not been counted yet."""
     mask = x.args[0] if x.op == "reduce" else None
     if not isinstance(mask, Node) or x.params["ufunc"] is not np.add or not ops.masks.is_mask(mask):
         return None
     if x.array_type.dtype != np.int64 or len(x.params["axes"]) != mask.array_type.ndim or x not in tracer.graph.nodes:
         return None
+    places = {node: place for place, node in enumerate(tracer.graph.nodes)}
+    since = tracer.graph.nodes[places[x] :]
+    if not all(_apart(written(node), origins(mask), places) for node in since if _writes(node)):
+        return None  # the mask may select another number by now
     found = _counted(tracer, mask)
     return found[1] if found is not None else _count(tracer, mask) if counts else None
 

@@ -231,3 +231,41 @@ def test_what_breaks_by_an_open_size_keeps_nothing_alive() -> None:
         assert sys.getrefcount(x) == before
     finally:
         gc.enable()
+
+
+def summed_before(x: Any, m: Any, k: int) -> Any:
+    n = np.sum(m)
+    m[:5] = False
+    kept = x[m]
+    return np.random.normal(size=n), kept
+
+
+def summed_in_each(x: Any, m: Any, k: int) -> Any:
+    sizes, rounds = 0.0, 0
+    for j in range(k):
+        n = m.sum()
+        if x[j] < 0.8:
+            m[j] = False
+        kept = x[m]
+        sizes = sizes + np.random.normal(size=n).size + 1000.0 * kept.size
+        for _ in range(n):
+            rounds += 1
+    return sizes, rounds
+
+
+def summed_of_a_view(x: Any, m: Any, k: int) -> Any:
+    part = m[::2]
+    n = np.sum(part)
+    m[: 3 * k] = True
+    kept = x[::2][part]
+    return np.random.random(n), kept
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", (summed_before, summed_in_each, summed_of_a_view))
+def test_a_mask_that_changes_behind_its_sum(program: Any, backend: str) -> None:
+    def make() -> tuple[Any, ...]:
+        np.random.seed(8)
+        return np.random.default_rng(9).random(400), np.arange(400) % 3 == 0, 4
+
+    require_equal(program, make, backend)
