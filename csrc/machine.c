@@ -628,6 +628,20 @@ stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
     return dl_decline(run, DL_REASON_KERNEL);
 }
 
+/* Note how long the lists are that go in, so that what the code appends is cut off on a decline: 0, or -1 with an error. */
+static int
+note_lists(DlRun *run, const DlLoopStep *step)
+{
+    for (int i = 0; i < step->n_operands; i++) {
+        PyObject *object = step->machine->types[i] == NPY_OBJECT ? run->regs[step->operands[i].index].object : NULL;
+        if (object != NULL && PyList_CheckExact(object)
+            && dl_journal_change(&run->outermost->journal, object, PyList_GET_SIZE(object)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Whether the code has stopped where NumPy's own calls know what it does not, or at an array that is too long for it, and
  * has changed nothing: then the loop runs step by step, from its begin. */
 static int
@@ -659,6 +673,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     DlVariant *variant;
     DlBlock block;
     DlStatus status = step->checked ? 0 : check_overlap(run, step);
+    status = status == 0 && note_lists(run, step) < 0 ? dl_failed(run, DL_REASON_MEMORY) : status;
     status = status ? status : dl_kernel_variant(run, &self->kernel, classes, 0, &variant);
     if (status != 0) {
         return status;

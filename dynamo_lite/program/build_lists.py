@@ -3,7 +3,7 @@
 What is taken of a list, and each list that is made, is kept in a place of its own until the same step runs again, so
 that it lives though the list gets another item there, unless it is not used any more then; what a loop carries has a
 place, too (csrc/machine_lists.c). An item of which nobody wants more than the number is read at once. INVARIANT: a list
-that the program has not made here (List.own) is changed by functions that note that in the journal.
+is changed by functions that note that in the journal, but for appends to one of which it knows already (List.noted).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ListBuilder(ArrayBuilder):
         """An item under an index, or at the end of a list that somebody else may have."""
         target = self.list_in(step.list, frame)
         if step.key is None:
-            if not target.own:
+            if not target.noted:
                 self.helper("list_touch", (target.value,), failure=abi.RETURNED_FAILED)
             self.append(step, frame)
             return
@@ -160,7 +160,7 @@ def still_held(schedule: Schedule) -> frozenset[int]:
 
 def as_others(one: List) -> List:
     """A list as one that somebody else may have."""
-    return replace(one, own=False) if one.own else one
+    return replace(one, noted=False) if one.noted else one
 
 
 __all__ = ["ListBuilder", "as_others", "only_read", "still_held"]

@@ -118,7 +118,7 @@ class _Builder(DrawBuilder):
                     frame.registers[1 + place] = NumpyScalar(single, self.origin(1 + place))
                 else:
                     is_list = loop.types[place] != GENERATOR
-                    frame.registers[1 + place] = List(single, False) if is_list else Random(single)
+                    frame.registers[1 + place] = List(single) if is_list else Random(single)
             else:
                 frame.registers[1 + place] = self.input_array(name, dtype, ndim, place)
         self.name_sizes(loop, frame)

@@ -115,11 +115,11 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list, or another object that goes in or is taken of a list. own: one that the program has made, so that
-    nobody has to note what is done to it."""
+    """A list, or another object that goes in or is taken of a list. noted: one that the program has made, or that goes
+    in, of which the journal knows how long it was: what is appended needs no note."""
 
     value: Value
-    own: bool = True
+    noted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
