@@ -41,6 +41,9 @@ if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program
     from dynamo_lite.compilation import Compilation
 
 
+OF_NUMBERS, OF_ELEMENTS = 1, 2  # see _of_numbers
+
+
 class Watch:
     """The watching of one program: what was asked, and the Compilation that serves it once something is hot."""
 
@@ -53,8 +56,8 @@ class Watch:
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
         self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
-        self.numeric: dict[_C.Round, bool] = {}  # whether an innermost loop is of numbers and elements alone
-        self.looked_into: dict[_C.Round, bool] = {}  # whether a loop has such a one in it, in its own code
+        self.numeric: dict[_C.Round, int] = {}  # OF_NUMBERS, of an innermost loop; OF_ELEMENTS; or 0
+        self.looked_into: dict[_C.Round, int] = {}  # the most of those in a loop, in its own code
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
         self.whiles = Whiles()
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
@@ -372,7 +375,7 @@ class Watch:
     ) -> bool:
         """Tell the budget how long a loop is going to run; whether that is long enough to enter it. A `for` that only
         its iterator ends says so, and a `while` that only comparisons of numbers end; any other is expected to take as
-        long again as it has taken if it is one of numbers, which win nearly all of it.
+        long again as it has taken if it is one of numbers without NumPy, which win nearly all of it.
 
         A short one, of a function that may be called again, is left to the compiled code of that function.
         held: what the function's variables hold.
@@ -392,7 +395,7 @@ class Watch:
             find = functools.partial(comparisons, decoded(code), poll.place.header)
             coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
             ahead = min((coming or 0.0) * each, most)
-            if coming is None and is_numeric:
+            if coming is None and self._is_numeric(round_, OF_ELEMENTS):
                 ahead = self.limits.as_long * plain
         elif rounds is not None and runs_out(decoded(code), poll.place.header):
             left = rounds * each
@@ -405,18 +408,18 @@ class Watch:
         self.budget.expects(round_, ahead * (self.limits.budget_numbers if is_numeric else self.limits.budget_known))
         return is_long
 
-    def _loops_of_numbers(self, code: Code, poll: _C.Poll, names: dict[str, Any]) -> bool:
-        """Note which innermost loops in that of a poll are of numbers alone; whether one is."""
+    def _loops_of_numbers(self, code: Code, poll: _C.Poll, names: dict[str, Any]) -> int:
+        """Note which innermost loops in that of a poll are of numbers alone; the most that one is."""
         for one in _inner(code, poll):
             inner = self._round(code, one)
             if inner not in self.numeric:
-                self.numeric[inner] = _is_of_numbers(code, one, names)
-        return any(self.numeric[self._round(code, one)] for one in _inner(code, poll))
+                self.numeric[inner] = _of_numbers(code, one, names)
+        return max(self.numeric[self._round(code, one)] for one in _inner(code, poll))
 
-    def _is_numeric(self, round_: _C.Round) -> bool:
+    def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
         """Whether most of what a loop takes is taken by innermost loops of numbers, its own or of what it calls."""
-        spent = sum(inner.plain for inner, is_of_numbers in self.numeric.items() if is_of_numbers)
-        return self.looked_into[round_] or spent > self.limits.numeric_share * round_.plain
+        spent = sum(inner.plain for inner, found in self.numeric.items() if found >= least)
+        return self.looked_into[round_] >= least or spent > self.limits.numeric_share * round_.plain
 
     def _own_share(self) -> float:
         """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while
@@ -488,18 +491,21 @@ def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
     return [loop for loop in within if loop.header not in around]
 
 
-def _is_of_numbers(code: Code, loop: Loop, names: dict[str, Any]) -> bool:
-    """Whether a loop does nothing but compute with numbers and elements of arrays, as far as its code tells, and that
-    of the user's functions which it calls; it may append to lists."""
+def _of_numbers(code: Code, loop: Loop, names: dict[str, Any]) -> int:
+    """What a loop does, as far as its code tells, and that of the user's functions which it calls. OF_NUMBERS: it does
+    nothing but compute with numbers and elements of arrays; it may append to lists. OF_ELEMENTS: nor does it call
+    NumPy, so that it makes no arrays. 0: it does something else."""
     found = _operations_of(code, loop.body, names, 2)
-    if found is None:
-        return False
-    return "BINARY_OP" in found and not found.isdisjoint(_OF_NUMBERS) and found.isdisjoint(_NOT_OF_NUMBERS)
+    if found is None or "BINARY_OP" not in found:
+        return 0
+    if found.isdisjoint(_OF_NUMBERS) or not found.isdisjoint(_NOT_OF_NUMBERS):
+        return 0
+    return OF_NUMBERS if "NumPy" in found else OF_ELEMENTS
 
 
 def _operations_of(code: Code, body: Iterable[int], names: dict[str, Any], deep: int) -> set[str] | None:
-    """The opcodes of some instructions, and of functions that they load; None where these load anything but modules
-    of numbers, and functions."""
+    """The opcodes of some instructions, and of functions that they load, and "NumPy" where they use that, or `@`; None
+    where these load anything but modules of numbers, and functions."""
     found = set()
     for index in body:
         instr, before = code.instrs[index], code.instrs[index - 1]
@@ -507,10 +513,14 @@ def _operations_of(code: Code, body: Iterable[int], names: dict[str, Any], deep:
             value = names[instr.arg]
             if not (_computes(value) or _is_of_python(value)):
                 return None
+            if _computes(value) and type(value) is not types.FunctionType:
+                found.add("NumPy")
             if type(value) is types.FunctionType and deep:
                 called = decoded(value.__code__)
                 within = _operations_of(called, range(len(called.instrs)), value.__globals__, deep - 1)
                 found |= within or set()
+        if instr.op == "BINARY_OP" and instr.arg in ("@", "@="):
+            found.add("NumPy")
         is_of_module = before.op in _GLOBALS and type(names.get(before.arg)) is types.ModuleType
         if not (instr.op == "LOAD_METHOD" and (is_of_module or instr.arg == "append")):
             found.add(instr.op)

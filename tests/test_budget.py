@@ -149,6 +149,32 @@ def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
     assert expected(2.0) == pytest.approx(alone, rel=0.1)  # of several threads
 
 
+def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_again() -> None:
+    def of_numbers(x: Any) -> None:
+        while True:
+            for i in range(10):
+                x[i] = x[i] * 0.5 + x[i - 1]
+            if x[0] > 1e9:
+                break
+
+    def of_arrays(x: Any) -> None:
+        while True:
+            x = np.sqrt(x * 0.5)
+            if x[0] > 1e9:
+                break
+
+    class Rounds:
+        plain, n_plain, entered = 1_000_000_000, 1000, 0
+
+    limits = policy.THRESHOLDS
+    for function, expected in ((of_numbers, limits.as_long * limits.budget_numbers), (of_arrays, 0.0)):
+        watch = Watch(limits)
+        watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+        (loop,) = [one for one in loops(decode(function.__code__)) if one.over != "for"]
+        watch._look_ahead(types.SimpleNamespace(round=Rounds(), place=loop), function, [], {})  # type: ignore[arg-type]
+        assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.2)
+
+
 def gets_lighter(x: Any, n: int, out: list[Any]) -> Any:
     for i in range(n):
         time.sleep(0.004 if i < 30 else 0.0)

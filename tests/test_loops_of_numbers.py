@@ -13,13 +13,20 @@ import pytest
 
 from dynamo_lite.pycode import loops
 from dynamo_lite.pycode.decode import decode
-from dynamo_lite.watching import _is_of_numbers
+from dynamo_lite.watching import OF_ELEMENTS, OF_NUMBERS, _of_numbers
 
 
 def of_elements(x: Any, n: int) -> Any:
     for i in range(1, n):
         for j in range(1, n):
             x[i, j] = abs(x[i - 1, j]) * 0.5 + np.sin(x[i, j - 1])
+    return x
+
+
+def of_products(x: Any, a: Any, n: int) -> Any:
+    for i in range(n):
+        x = a @ x
+        x[i] = 1.0
     return x
 
 
@@ -80,10 +87,10 @@ def of_others(x: Any, n: int) -> Any:
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        *[(of_elements, True), (of_appended, True), (of_calls, True)],
-        *[(of_objects, False), (of_texts, False), (of_texts_of_others, False), (of_others, False)],
+        *[(of_elements, OF_NUMBERS), (of_appended, OF_ELEMENTS), (of_calls, OF_ELEMENTS), (of_products, OF_NUMBERS)],
+        *[(of_objects, 0), (of_texts, 0), (of_texts_of_others, 0), (of_others, 0)],
     ],
 )
-def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: bool) -> None:
+def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: int) -> None:
     code = decode(function.__code__)
-    assert _is_of_numbers(code, loops(code)[-1], {**globals(), "np": np}) is expected
+    assert _of_numbers(code, loops(code)[-1], {**globals(), "np": np}) == expected

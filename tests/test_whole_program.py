@@ -26,7 +26,7 @@ from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
 from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
-from dynamo_lite.watching import Watch
+from dynamo_lite.watching import OF_ELEMENTS, OF_NUMBERS, Watch
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -495,12 +495,13 @@ def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None
 
     watch = Watch(policy.Thresholds(numeric_share=0.5))
     numbers, others, around = map(Rounds, (60, 40, 100))
-    watch.numeric.update({numbers: True, others: False})  # type: ignore[dict-item]
-    watch.looked_into[around] = False  # type: ignore[index]
+    watch.numeric.update({numbers: OF_NUMBERS, others: 0})  # type: ignore[dict-item]
+    watch.looked_into[around] = 0  # type: ignore[index]
     assert watch._is_numeric(around)  # type: ignore[arg-type]
+    assert not watch._is_numeric(around, OF_ELEMENTS)  # type: ignore[arg-type]
     numbers.plain = 45
     assert not watch._is_numeric(around)  # type: ignore[arg-type]
-    watch.looked_into[around] = True  # type: ignore[index]
+    watch.looked_into[around] = OF_NUMBERS  # type: ignore[index]
     assert watch._is_numeric(around)  # type: ignore[arg-type]
 
 

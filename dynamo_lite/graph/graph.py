@@ -166,9 +166,10 @@ class Graph:
         self.facts.learn(make("ge", symbol, 0), True)
         return symbol
 
-    def required(self) -> Facts:
-        """What the "require" nodes see to, since the program declines otherwise; and that sizes are not negative."""
-        facts = Facts()
+    def required(self, beside: Facts | None = None) -> Facts:
+        """What the "require" nodes see to, since the program declines otherwise; and that sizes are not negative.
+        beside: what is known as well."""
+        facts = Facts() if beside is None else beside.copy()
         for node in self.nodes:
             is_size = node.op != "scalar_number" and node.params.get("of", abi.READ_LENGTH) == abi.READ_LENGTH
             if node.kind is NodeKind.CALL and is_size:
@@ -185,7 +186,7 @@ class Graph:
         known = self.facts.decide(condition)
         if known is None and isinstance(condition, ScalarOp) and condition.op == "eq":
             is_open = any(isinstance(size, Symbol) and size.input < 0 for size in condition.operands)
-            known = self.required().decide(condition) if is_open else None
+            known = self.required(self.facts).decide(condition) if is_open else None
         return known
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from dynamo_lite.config import config
 from dynamo_lite.schedule.steps import Loop, bodies
 from tests.conftest import BACKENDS
 from tests.oracle import MakeArgs
@@ -214,6 +215,18 @@ def test_one_program_meets_counts_that_agree_and_others(backend: str) -> None:
             assert str(raised.value) == str(error)
             continue
         assert np.array_equal(fast(x, y, a, b), expected)
+
+
+def equal_by_others(x: Any, y: Any) -> Any:
+    z = np.power(y, x[None])  # the one length is the other
+    return z[z > 0] // y
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_count_agrees_with_a_length_that_equals_the_one_it_was_compared_with(backend: str) -> None:
+    with config.patch(check=1):
+        for y in (np.arange(4.0)[1:], np.array([1.0, -1.0, 2.0])):
+            require_equal(equal_by_others, lambda y=y: (np.linspace(0.0, 1.0, 3), y.copy()), backend)
 
 
 def test_what_breaks_by_an_open_size_keeps_nothing_alive() -> None:
