@@ -86,8 +86,9 @@ def close_columns(tracer: Tracer) -> None:
 
 def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value | None) -> None:
     """Have a short loop over whole arrays unrolled, in which a kernel goes through them once; not one over lists whose
-    lengths change from call to call, nor the rest of one. iterator: of a `for`."""
-    if isinstance(iterator, IteratorValue) and iterator.is_rest:
+    lengths change from call to call, nor the rest of one, nor one with loops in it. iterator: of a `for`."""
+    has_loops = any(node.kind is NodeKind.LOOP for node in region.graph.nodes)
+    if has_loops or (isinstance(iterator, IteratorValue) and iterator.is_rest):
         return
     is_known = bool(tracer.restraints.objects) and not tracer.varies(trip)
     if is_known and any(map(_is_of_arrays, region.graph.nodes)) and tracer.hint(make("le", trip, _UNROLLED)):

@@ -85,17 +85,17 @@ def _has_lists(tracer: Tracer) -> bool:
     outside = [one for one, _ in tracer.wrapped.values()] + [one.concrete for one in tracer.grown.values()]
     if any(holding_of(one) is not None for one in outside):
         return True
-    return any(isinstance(value, ListValue) or is_eligible(tracer, value) for value in reachable(tracer))
+    return any(isinstance(value, ListValue) or is_eligible(tracer, value, True) for value in reachable(tracer))
 
 
-def is_eligible(tracer: Tracer, value: Value) -> bool:
-    """Whether a value is a list made here of numbers of one kind, or of such lists."""
+def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
+    """Whether a value is a list made here of numbers of one kind, or of such lists. ever: or would have been one before
+    a loop that is being captured began."""
     if not isinstance(value, SequenceValue) or value.kind is not list or value.source is not None:
         return False
-    if value.is_grown or value.by_parts or any(one is not None for one in (value.cells, value.rows, value.became)):
-        return False
-    if any(value in region.lists for region in tracer.regions):
-        return False  # it was there before the loop
+    is_other = value.is_grown or any(one is not None for one in (value.cells, value.rows, value.became))
+    if value.by_parts or (not ever and (is_other or any(value in region.lists for region in tracer.regions))):
+        return False  # it was there before the loop, or something else stands for it
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     most = _MOST_KNOWN if _constants(tracer, value) else _MOST
     return len(value.known) <= most and (not kinds or (len(kinds) == 1 and None not in kinds))
@@ -108,6 +108,8 @@ def _kind_of(tracer: Tracer, item: Value) -> str | None:
     if _is_tuple(item):
         kinds = [_kind_of(tracer, part) for part in item.known]  # type: ignore[attr-defined]
         return None if None in kinds or "tuple" in kinds else "tuple"
+    if (constant := _constant_tuple(item)) is not None:
+        return None if holding_of([constant]) is None else "tuple"
     number = as_scalar(item)
     return None if number is None or kind_of(number) not in _OF else kind_of(number)
 
@@ -117,6 +119,9 @@ def _constants(tracer: Tracer, value: SequenceValue) -> list[Any] | None:
     items = [realise(tracer, item) for item in value.known]
     if value.times is not None or value.late or len(items) < _FEW:
         return None
+    tuples = [_constant_tuple(item) for item in items]
+    if None not in tuples:
+        return tuples
     known = all(type(item) is ConstantValue or is_single(as_scalar(item)) for item in items)
     return [item.value for item in items] if known else None  # type: ignore[attr-defined]
 
@@ -124,6 +129,15 @@ def _constants(tracer: Tracer, value: SequenceValue) -> list[Any] | None:
 def _is_tuple(item: Value) -> bool:
     is_made_here = isinstance(item, SequenceValue) and item.kind is tuple and item.source is None
     return is_made_here and 0 < len(item.known) <= LONGEST_TUPLE  # type: ignore[attr-defined]
+
+
+def _constant_tuple(item: Value) -> tuple[Any, ...] | None:
+    """The tuple that the code has as a constant."""
+    if type(item) is ConstantValue and type(item.value) is tuple:
+        return item.value
+    if isinstance(item, SequenceValue) and item.kind is tuple and item.source is not None and item.source.kind == "const":
+        return item.source.key.value  # type: ignore[no-any-return]
+    return None
 
 
 def convert_all(tracer: Tracer) -> None:
@@ -145,6 +159,8 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(("list", "tuple")) else "")
     made = ListValue(None, holding=named(holding, name, tracer.restraints.mixed))
     constants = _constants(tracer, value)
+    if constants is not None and not holding.kind:
+        made.holding = named(holding_of(constants) or holding, name, tracer.restraints.mixed)
     value.became = made  # whose items nobody else has, if they are tuples
     if constants is not None:
         model = hold(tracer, constants)
@@ -463,6 +479,10 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
     if isinstance(item, EitherValue) and (node := _node_of(item)) is not None and _is_at_hand(tracer, node):
         require_mixed(holding, "number", mixed)
         return node
+    if (constants := _constant_tuple(item)) is not None:
+        for part, one in zip(_parts(holding, len(constants)), constants, strict=True):
+            _object(tracer, part, ConstantValue(None, one))
+        return hold(tracer, constants)
     number = as_scalar(item)
     kind = None if number is None else kind_of(number)
     if kind not in _OF:
