@@ -41,6 +41,7 @@ class Thresholds:
     budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
     budget_known: float = 1.6  # times as much counts as a loop is known to take that has begun
     budget_numbers: float = 3.0  # and of one of numbers and elements alone, which wins nearly all of it
+    small_operation: float = 0.8e-6  # seconds of an operation of NumPy's at most, which then are those of its call
     numeric_share: float = 0.5  # of what a loop takes, in such innermost ones of what it calls, makes it one of them
     budget_later: float = 0.2  # that part
     budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts

@@ -11,7 +11,7 @@ import functools
 import math
 import sys
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from time import perf_counter, process_time, thread_time
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError
 from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.installation import unknown_version
+from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, computes, kind_of
 from dynamo_lite.pycode import (
     CO_NEWLOCALS,
     Answers,
@@ -41,9 +42,6 @@ if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program
     from dynamo_lite.compilation import Compilation
 
 
-OF_NUMBERS, OF_ELEMENTS = 1, 2  # see _of_numbers
-
-
 class Watch:
     """The watching of one program: what was asked, and the Compilation that serves it once something is hot."""
 
@@ -56,8 +54,8 @@ class Watch:
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
         self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
-        self.numeric: dict[_C.Round, int] = {}  # OF_NUMBERS, of an innermost loop; OF_ELEMENTS; or 0
-        self.looked_into: dict[_C.Round, int] = {}  # the most of those in a loop, in its own code
+        self.kinds: dict[_C.Round, LoopKind] = {}  # of innermost loops
+        self.looked_into: dict[_C.Round, int] = {}  # the greatest of those in a loop, in its own code
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
         self.whiles = Whiles()
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
@@ -155,7 +153,7 @@ class Watch:
                 continue
             seen.add(at)
             instr = code.instrs[at]
-            if instr.op == "BINARY_OP" or (instr.op == "LOAD_GLOBAL" and _computes(names.get(instr.arg))):
+            if instr.op == "BINARY_OP" or (instr.op == "LOAD_GLOBAL" and computes(names.get(instr.arg))):
                 return True
             if instr.op == "LOAD_DEREF":
                 return True
@@ -384,7 +382,7 @@ class Watch:
         if round_ is None or not round_.n_plain:
             return True
         if round_ not in self.looked_into:
-            self.looked_into[round_] = self._loops_of_numbers(decoded(code), poll, function.__globals__)
+            self.looked_into[round_] = self._kind_of_inner(decoded(code), poll, function.__globals__)
         is_numeric = self._is_numeric(round_)
         own = self._own_share()  # of the time that passes
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
@@ -408,18 +406,25 @@ class Watch:
         self.budget.expects(round_, ahead * (self.limits.budget_numbers if is_numeric else self.limits.budget_known))
         return is_long
 
-    def _loops_of_numbers(self, code: Code, poll: _C.Poll, names: dict[str, Any]) -> int:
-        """Note which innermost loops in that of a poll are of numbers alone; the most that one is."""
+    def _kind_of_inner(self, code: Code, poll: _C.Poll, names: dict[str, Any]) -> int:
+        """Note which kinds the innermost loops in that of a poll are of; the greatest one."""
         for one in _inner(code, poll):
             inner = self._round(code, one)
-            if inner not in self.numeric:
-                self.numeric[inner] = _of_numbers(code, one, names)
-        return max(self.numeric[self._round(code, one)] for one in _inner(code, poll))
+            if inner not in self.kinds:
+                self.kinds[inner] = kind_of(code, one, names)
+        return max(self.kinds[self._round(code, one)].kind for one in _inner(code, poll))
 
     def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
-        """Whether most of what a loop takes is taken by innermost loops of numbers, its own or of what it calls."""
-        spent = sum(inner.plain for inner, found in self.numeric.items() if found >= least)
+        """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls; of
+        numbers, or of arrays so small that nearly all of an operation's time goes into its call."""
+        spent = 0
+        for inner, found in self.kinds.items():
+            is_small = found.kind == OF_ARRAYS and least <= OF_NUMBERS and self._is_of_small_arrays(inner, found)
+            spent += inner.plain if found.kind >= least or is_small else 0
         return self.looked_into[round_] >= least or spent > self.limits.numeric_share * round_.plain
+
+    def _is_of_small_arrays(self, inner: _C.Round, found: LoopKind) -> bool:
+        return inner.plain * 1e-9 < self.limits.small_operation * found.operations * inner.n_plain
 
     def _own_share(self) -> float:
         """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while
@@ -491,65 +496,6 @@ def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
     return [loop for loop in within if loop.header not in around]
 
 
-def _of_numbers(code: Code, loop: Loop, names: dict[str, Any]) -> int:
-    """What a loop does, as far as its code tells, and that of the user's functions which it calls. OF_NUMBERS: it does
-    nothing but compute with numbers and elements of arrays; it may append to lists. OF_ELEMENTS: nor does it call
-    NumPy, so that it makes no arrays. 0: it does something else."""
-    found = _operations_of(code, loop.body, names, 2)
-    if found is None or "BINARY_OP" not in found:
-        return 0
-    if found.isdisjoint(_OF_NUMBERS) or not found.isdisjoint(_NOT_OF_NUMBERS):
-        return 0
-    return OF_NUMBERS if "NumPy" in found else OF_ELEMENTS
-
-
-def _operations_of(code: Code, body: Iterable[int], names: dict[str, Any], deep: int) -> set[str] | None:
-    """The opcodes of some instructions, and of functions that they load, and "NumPy" where they use that, or `@`; None
-    where these load anything but modules of numbers, and functions."""
-    found = set()
-    for index in body:
-        instr, before = code.instrs[index], code.instrs[index - 1]
-        if instr.op in _GLOBALS and instr.arg in names:
-            value = names[instr.arg]
-            if not (_computes(value) or _is_of_python(value)):
-                return None
-            if _computes(value) and type(value) is not types.FunctionType:
-                found.add("NumPy")
-            if type(value) is types.FunctionType and deep:
-                called = decoded(value.__code__)
-                within = _operations_of(called, range(len(called.instrs)), value.__globals__, deep - 1)
-                found |= within or set()
-        if instr.op == "BINARY_OP" and instr.arg in ("@", "@="):
-            found.add("NumPy")
-        is_of_module = before.op in _GLOBALS and type(names.get(before.arg)) is types.ModuleType
-        if not (instr.op == "LOAD_METHOD" and (is_of_module or instr.arg == "append")):
-            found.add(instr.op)
-    return found
-
-
-def _is_of_python(value: object) -> bool:
-    """Whether it is a module of numbers, of it, or a function or value of Python's own."""
-    if type(value) is types.ModuleType:
-        return value.__name__ in _NUMBER_MODULES
-    of = getattr(value, "__module__", None) if callable(value) else "builtins"
-    return of in ("builtins", *_NUMBER_MODULES)
-
-
-_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
-_NUMBER_MODULES = ("math", "cmath", "random")
-_OF_NUMBERS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP"))
-
-
-# What a loop of numbers and elements does not do: call methods, make containers or functions, handle exceptions.
-_NOT_OF_NUMBERS = frozenset(
-    (
-        *("LOAD_METHOD", "CALL_KW", "CALL_FUNCTION_EX", "STORE_ATTR", "BUILD_LIST", "BUILD_MAP", "BUILD_SET"),
-        *("LIST_APPEND", "MAKE_FUNCTION", "LOAD_DEREF", "BEFORE_WITH", "PUSH_EXC_INFO", "IMPORT_NAME", "FORMAT_VALUE"),
-        "BUILD_STRING",
-    )
-)
-
-
 def _import_compiler(backend: Any) -> type[Compilation]:
     """What compiles, with its backend, which is imported now rather than when it is first used."""
     from dynamo_lite.backends import resolve
@@ -569,12 +515,3 @@ def _cell_arguments(code: Code) -> int:
     """A bit for each argument slot that holds a cell, once a call has begun."""
     cells = own_cells(code)
     return sum(1 << slot for slot, name in enumerate(code.argnames) if name in cells)
-
-
-def _computes(value: object) -> bool:
-    """Whether what a global name stands for may compute with arrays."""
-    if type(value) is types.ModuleType:
-        return value.__name__.partition(".")[0] == "numpy"
-    if type(value) is types.FunctionType:
-        return policy.is_looked_at(value.__code__.co_filename, value.__module__ or "")
-    return type(value).__module__.partition(".")[0] == "numpy"

@@ -20,7 +20,7 @@ LEVELS = (
     ("config", "breaks", "budget"),
     ("log", "policy", "stance"),
     ("pycode", "graph"),
-    ("ops", "guards", "prospects", "foresight"),
+    ("ops", "guards", "prospects", "foresight", "loop_kinds"),
     ("capture", "lower"),
     ("schedule",),
     ("program",),

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, kind_of
 from dynamo_lite.pycode import loops
 from dynamo_lite.pycode.decode import decode
-from dynamo_lite.watching import OF_ELEMENTS, OF_NUMBERS, _of_numbers
 
 
 def of_elements(x: Any, n: int) -> Any:
@@ -77,6 +77,26 @@ def of_texts_of_others(x: Any, n: int) -> Any:
         print(described(x[i] * 2))
 
 
+def slope(x: Any, t: float) -> Any:
+    return np.array([x[1] - t, -x[0]])
+
+
+def of_small_arrays(x: Any, n: int) -> Any:
+    out = []
+    for i in range(n):
+        out.append(x[0])
+        k = 0.1 * slope(x, i * 0.1)
+        x = x + 0.1 * slope(x + 0.5 * k, i * 0.1 + 0.05).copy()
+    return x, out
+
+
+def of_printed(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x + 0.1 * slope(x, i * 0.1)
+        print(x)
+    return x
+
+
 def of_others(x: Any, n: int) -> Any:
     total = 0
     for i in range(n):
@@ -88,9 +108,10 @@ def of_others(x: Any, n: int) -> Any:
     ("function", "expected"),
     [
         *[(of_elements, OF_NUMBERS), (of_appended, OF_ELEMENTS), (of_calls, OF_ELEMENTS), (of_products, OF_NUMBERS)],
+        *[(of_small_arrays, OF_ARRAYS), (of_printed, 0)],
         *[(of_objects, 0), (of_texts, 0), (of_texts_of_others, 0), (of_others, 0)],
     ],
 )
 def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: int) -> None:
     code = decode(function.__code__)
-    assert _of_numbers(code, loops(code)[-1], {**globals(), "np": np}) == expected
+    assert kind_of(code, loops(code)[-1], {**globals(), "np": np}).kind == expected

@@ -25,8 +25,9 @@ from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
 from dynamo_lite.foresight import Whiles, comparisons, items_left
+from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
-from dynamo_lite.watching import OF_ELEMENTS, OF_NUMBERS, Watch
+from dynamo_lite.watching import Watch
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -491,16 +492,21 @@ def test_how_long_comparisons_hold() -> None:
 def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None:
     class Rounds:
         def __init__(self, plain: int) -> None:
-            self.plain = plain
+            self.plain, self.n_plain = plain, 1
 
-    watch = Watch(policy.Thresholds(numeric_share=0.5))
+    watch = Watch(policy.Thresholds(numeric_share=0.5, small_operation=1e-9))
     numbers, others, around = map(Rounds, (60, 40, 100))
-    watch.numeric.update({numbers: OF_NUMBERS, others: 0})  # type: ignore[dict-item]
+    watch.kinds.update({numbers: LoopKind(OF_NUMBERS), others: LoopKind(0)})  # type: ignore[dict-item]
     watch.looked_into[around] = 0  # type: ignore[index]
     assert watch._is_numeric(around)  # type: ignore[arg-type]
     assert not watch._is_numeric(around, OF_ELEMENTS)  # type: ignore[arg-type]
     numbers.plain = 45
     assert not watch._is_numeric(around)  # type: ignore[arg-type]
+    for n_rounds, is_small in ((5, False), (9, True)):
+        others.n_plain = n_rounds
+        watch.kinds[others] = LoopKind(OF_ARRAYS, 5)  # type: ignore[index]
+        assert watch._is_numeric(around) is is_small  # type: ignore[arg-type]
+    others.n_plain = 5
     watch.looked_into[around] = OF_NUMBERS  # type: ignore[index]
     assert watch._is_numeric(around)  # type: ignore[arg-type]
 

@@ -113,6 +113,13 @@ def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
     return target.kind is list and target.source is None and bool(tracer.regions or target.ends)
 
 
+def grows_here(tracer: Tracer, target: SequenceValue) -> bool:
+    """Whether a loop that is being captured is known to append to a list that was there before, and to ask for its
+    length."""
+    place = Place(name_of(tracer, target), "length")
+    return any(place in tracer.plans[one.key].places for one in tracer.regions if one.index.name and target in one.lists)
+
+
 def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
     """One of the LATEST items or the "length" of a list made in this segment, without reading it; None: not known."""
     cells.want_filled(tracer, target)

@@ -135,9 +135,8 @@ def _constant_tuple(item: Value) -> tuple[Any, ...] | None:
     """The tuple that the code has as a constant."""
     if type(item) is ConstantValue and type(item.value) is tuple:
         return item.value
-    if isinstance(item, SequenceValue) and item.kind is tuple and item.source is not None and item.source.kind == "const":
-        return item.source.key.value  # type: ignore[no-any-return]
-    return None
+    source = item.source if isinstance(item, SequenceValue) and item.kind is tuple else None
+    return source.key.value if source is not None and source.kind == "const" else None
 
 
 def convert_all(tracer: Tracer) -> None:

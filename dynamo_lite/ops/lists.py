@@ -228,11 +228,23 @@ define(
         "held_object",
         OpKind.CALL,
         lambda args, params, ask: LIST,
-        lambda args, params: params["value"][0],
-        "The only object in params value.",
+        lambda args, params: params["value"].object,
+        "The object in params value.",
         may_report=False,
     )
 )
+
+
+class Held:
+    """An object that is known, into which no pass looks: a list of tuples has the very tuples of the code."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, one: Any) -> None:
+        self.object = one
+
+    def __repr__(self) -> str:
+        return repr(self.object)
 
 
 def new_container(graph: Graph, kind: type, location: Location | None, *repeated: Argument) -> Node:
@@ -279,7 +291,7 @@ def read_number(graph: Graph, args: tuple[Node, ...], of: int, symbol: Symbol, l
 
 def hold(graph: Graph, value: Any, location: Location | None) -> Node:
     """Append an object that is known, as it is."""
-    return graph.add_call("held_object", (), {"value": (value,)}, LIST, location)
+    return graph.add_call("held_object", (), {"value": Held(value)}, LIST, location)
 
 
 def set_tag(node: Node, place: int, tag: Scalar) -> None:

@@ -299,7 +299,7 @@ class _Emitter:
         return True
 
     def hold(self, node: Node) -> bool:
-        self.constants.append((self.register(node), node.params["value"][0]))
+        self.constants.append((self.register(node), node.params["value"].object))
         return True
 
     def view(self, node: Node) -> bool:

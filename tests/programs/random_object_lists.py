@@ -20,6 +20,8 @@ _STATEMENTS = (
     *("mix[i] = {f}", "mix[i] = {n}", "mix[i] += x", "t += mix[i]", "mix[i], mix[0] = mix[0], mix[i]"),
     "c, t = pairs[i % 3]",
     *("pairs[i % 3] = (c, t)", "todo.append((i, x))", "c, y = todo.pop()", "pairs[0] = pairs[i % 3]"),
+    *("c, j = moves[i % len(moves)]", "moves[0] = moves[i % 4]", "moves.append((c, 1))", "moves[i % 4] = (1, 2)"),
+    *("todo.append((2, 0.25))", "pairs[i % 3] = (7, 0.5)", "c = moves[c % 4][0]", "c, y = todo[i % max(len(todo), 1)]"),
     *("x = pairs[-1][1]", "x, y, t = row", "out.extend([x])", "stack += [c]"),
     *("u[i] = {f}", "u[i] += {f}", "new[i] = {f}", "new[i] = {f}", "w[i] = {n}", "w[i] += 1", "w[w[i] % n] += 1"),
     *("u[i], u[k % n] = u[k % n], u[i]", "u[i], new[i] = new[i], u[i]", "w[i], w[0] = w[0], w[i]"),
@@ -34,6 +36,7 @@ _OUTER = (
     *("new = [0.5] * len(u)", "row = row[:]", "g[0] = row", "h = g", "w = w[:]", "x = u[0]", "out = []"),
     *("g = [[0.0] * m for _ in range(m)]", "new = [v * 0.5 for v in u]", "row = g[k % m]", "mix = [0] * n"),
     *("mix = mix + [0]", "mix = [k] + u", "pairs = pairs + [(k, x)]", "todo = [(k, 0.5)]"),
+    *("todo = [(1, 0.5), (2, 0.5)]", "moves = moves[:]", "moves = moves + [(3, 4)]", "moves = [(5, 6)] * 4"),
     *( "flags = [False] * n", "t = 0.0", "stack = [k]", "k = (k + 1) % n"),
 )
 _HEADS = (
@@ -60,6 +63,9 @@ def source(seed: int) -> str:
                 lines += [f"if {fill(pick.choice(_CONDITIONS))}:", *("    " + one for one in body(deep + 1, True))]
                 if pick.random() < 0.3:
                     lines += ["else:", *("    " + one for one in body(deep + 1, True))]
+            elif inner and kind < 0.22:
+                lines += ["while len(todo) > 2:", "    c, y = todo.pop()", "    " + fill(pick.choice(_STATEMENTS)), "    t += c"]
+                lines += ["    todo = todo[:2]"]
             elif inner and kind < 0.24:
                 lines += ["for j in range(m):", "    " + fill(pick.choice(_STATEMENTS))]
             elif inner and kind < 0.27:
@@ -69,6 +75,7 @@ def source(seed: int) -> str:
         return lines
 
     lines = ["new = u[:]; x = 0.25; y = 1.5; t = 0.0; c = 3; j = 1; best = 0.1; stack = [5]; out = []; row = g[0]"]
+    lines += ["moves = [(0, 1), (1, 0), (2, -1), (-1, 2)]"]
     lines += ["i = 0; mix = [0] * n; todo = [(1, 0.5)]; pairs = [(1, 0.5), (2, x), (k, 1.5)]"]
     lines += [f"other = {pick.choice(('u', 'new', 'w'))}; h = g"]
     if pick.random() < 0.6:
@@ -80,7 +87,7 @@ def source(seed: int) -> str:
     else:
         for _ in range(pick.choice((1, 2))):
             lines += [pick.choice(_HEADS), *("    " + one for one in body(0, True))]
-    lines.append("return u, new, w, g, h, flags, stack, out, row, other, x, y, t, c, best, i, len(u), mix, todo, pairs")
+    lines.append("return u, new, w, g, h, flags, stack, out, row, other, x, y, t, c, best, i, len(u), mix, todo, pairs, moves")
     return "\n".join(["def f(u, w, g, flags, n, m, k, steps):", *("    " + line for line in lines)]) + "\n"
 
 

@@ -474,7 +474,10 @@ def length(machine: Machine, value: Value) -> Value:
             return object_lists.length(machine, value)
         case CellRow():
             return machine.tracer.number(cells.columns_of(value))
-        case SequenceValue() if (count := rows.length_of_filled(machine.tracer, value)) is not None:
+        case SequenceValue() if (count := rows.length_of_filled(machine.tracer, value)) is not None and not (
+            value.ends or lists.grows_here(machine.tracer, value)
+        ):
+            value.looks.append("length")  # of a list to which a loop may append behind this
             return machine.tracer.number(count)
         case NestedValue():
             count = len(value.layout) - 1 if value.layout[0] == "p" else value.length

@@ -1,0 +1,109 @@
+"""What loops do, as far as their code tells: which of them win nearly all of their time when they are compiled.
+
+Enters a loop's instructions and the names that they load; leaves a LoopKind. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from dynamo_lite import policy
+from dynamo_lite.dataclass import dataclass
+from dynamo_lite.pycode import Code, Loop, decoded
+
+OF_ARRAYS, OF_NUMBERS, OF_ELEMENTS = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class LoopKind:
+    """What a loop does, and the user's functions that it calls: OF_NUMBERS, nothing but compute with numbers and
+    elements of arrays, and append to lists; OF_ELEMENTS, nor does it call NumPy, so that it makes no arrays; OF_ARRAYS,
+    it computes with arrays, of which it may make small ones of numbers; 0, it does something else.
+
+    operations: how many there are in its code.
+    """
+
+    kind: int
+    operations: int = 0
+
+
+def kind_of(code: Code, loop: Loop, names: dict[str, Any]) -> LoopKind:
+    """The kind of a loop. names: the globals of its function."""
+    found = _operations_of(code, loop.body, names, 2)
+    if found is None or "BINARY_OP" not in found:
+        return LoopKind(0)
+    count = sum(found[name] for name in _COUNTED)
+    if not found.keys().isdisjoint(_OF_NUMBERS) and found.keys().isdisjoint(_NOT_OF_NUMBERS):
+        return LoopKind(OF_NUMBERS if "NumPy" in found else OF_ELEMENTS, count)
+    is_of_arrays = "NumPy" in found and found.keys().isdisjoint(_NOT_OF_ARRAYS)
+    return LoopKind(OF_ARRAYS if is_of_arrays else 0, count)
+
+
+def _operations_of(code: Code, body: Iterable[int], names: dict[str, Any], deep: int) -> Counter[str] | None:
+    """The opcodes of some instructions, and of functions that they load, and "NumPy" where they use that, or `@`,
+    "print" where they print; None where these load anything but modules of numbers, and functions."""
+    found: Counter[str] = Counter()
+    for index in body:
+        instr, before = code.instrs[index], code.instrs[index - 1]
+        if instr.op in _GLOBALS and instr.arg in names:
+            value = names[instr.arg]
+            if not (computes(value) or _is_of_python(value)):
+                return None
+            if computes(value) and type(value) is not types.FunctionType:
+                found["NumPy"] += 1
+            if type(value) is types.FunctionType and deep:
+                called = decoded(value.__code__)
+                within = _operations_of(called, range(len(called.instrs)), value.__globals__, deep - 1)
+                found += within or Counter()
+        elif instr.op in _GLOBALS and instr.arg == "print":
+            found["print"] += 1
+        if instr.op == "BINARY_OP" and instr.arg in ("@", "@="):
+            found["NumPy"] += 1
+        is_of_module = before.op in _GLOBALS and type(names.get(before.arg)) is types.ModuleType
+        if instr.op == "LOAD_METHOD" and instr.arg in _OF_SMALL_ARRAYS:
+            found["method"] += 1
+        elif not (instr.op == "LOAD_METHOD" and (is_of_module or instr.arg == "append")):
+            found[instr.op] += 1
+    return found
+
+
+def computes(value: object) -> bool:
+    """Whether what a global name stands for may compute with arrays."""
+    if type(value) is types.ModuleType:
+        return value.__name__.partition(".")[0] == "numpy"
+    if type(value) is types.FunctionType:
+        return policy.is_looked_at(value.__code__.co_filename, value.__module__ or "")
+    return type(value).__module__.partition(".")[0] == "numpy"
+
+
+def _is_of_python(value: object) -> bool:
+    """Whether it is a module of numbers, of it, or a function or value of Python's own."""
+    if type(value) is types.ModuleType:
+        return value.__name__ in _NUMBER_MODULES
+    of = getattr(value, "__module__", None) if callable(value) else "builtins"
+    return of in ("builtins", *_NUMBER_MODULES)
+
+
+_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
+_NUMBER_MODULES = ("math", "cmath", "random")
+_OF_NUMBERS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP"))
+_COUNTED = ("BINARY_OP", "CALL", "BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP", "UNARY_NEGATIVE")
+_OF_SMALL_ARRAYS = frozenset(  # methods
+    ("all", "any", "argmax", "argmin", "astype", "copy", "dot", "item", "max", "mean", "min", "prod", "std", "sum")
+)
+
+# What a loop of arrays does not do: call other methods, make containers or functions, handle exceptions, print.
+_NOT_OF_ARRAYS = frozenset(
+    (
+        *("LOAD_METHOD", "CALL_FUNCTION_EX", "BUILD_MAP", "BUILD_SET", "LIST_APPEND", "MAKE_FUNCTION", "BEFORE_WITH"),
+        *("PUSH_EXC_INFO", "IMPORT_NAME", "FORMAT_VALUE", "BUILD_STRING", "print"),
+    )
+)
+# Nor one of numbers and elements, which also makes no lists.
+_NOT_OF_NUMBERS = _NOT_OF_ARRAYS - {"print"} | {"method", "CALL_KW", "STORE_ATTR", "BUILD_LIST", "LOAD_DEREF"}
+
+
+__all__ = ["OF_ARRAYS", "OF_ELEMENTS", "OF_NUMBERS", "LoopKind", "computes", "kind_of"]
