@@ -117,7 +117,8 @@ def grows_here(tracer: Tracer, target: SequenceValue) -> bool:
     """Whether a loop that is being captured is known to append to a list that was there before, and to ask for its
     length."""
     place = Place(name_of(tracer, target), "length")
-    return any(place in tracer.plans[one.key].places for one in tracer.regions if one.index.name and target in one.lists)
+    loops = [region for region in tracer.regions if region.index.name and target in region.lists]
+    return any(place in tracer.plans[region.key].places for region in loops)
 
 
 def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:

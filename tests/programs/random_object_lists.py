@@ -64,8 +64,8 @@ def source(seed: int) -> str:
                 if pick.random() < 0.3:
                     lines += ["else:", *("    " + one for one in body(deep + 1, True))]
             elif inner and kind < 0.22:
-                lines += ["while len(todo) > 2:", "    c, y = todo.pop()", "    " + fill(pick.choice(_STATEMENTS)), "    t += c"]
-                lines += ["    todo = todo[:2]"]
+                lines += ["while len(todo) > 2:", "    c, y = todo.pop()", "    " + fill(pick.choice(_STATEMENTS))]
+                lines += ["    t += c", "    todo = todo[:2]"]
             elif inner and kind < 0.24:
                 lines += ["for j in range(m):", "    " + fill(pick.choice(_STATEMENTS))]
             elif inner and kind < 0.27:
@@ -87,7 +87,8 @@ def source(seed: int) -> str:
     else:
         for _ in range(pick.choice((1, 2))):
             lines += [pick.choice(_HEADS), *("    " + one for one in body(0, True))]
-    lines.append("return u, new, w, g, h, flags, stack, out, row, other, x, y, t, c, best, i, len(u), mix, todo, pairs, moves")
+    lines.append("return u, new, w, g, h, flags, stack, out, row, other, x, y, t, c, best, i, len(u), mix, todo, \\")
+    lines.append("    pairs, moves")
     return "\n".join(["def f(u, w, g, flags, n, m, k, steps):", *("    " + line for line in lines)]) + "\n"
 
 

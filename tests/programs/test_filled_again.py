@@ -29,7 +29,8 @@ BEGINS = ("s = [5]", "s = []", "s = [1, 2]", "s = [0.5]")
 FORMS = (
     "for j in range(m):\n        {first}\n    for j in range(m):\n        {second}",
     "for j in range(m):\n        {first}\n    for i in range(m):\n        for j in range(m):\n            {second}",
-    "for i in range(3):\n        for j in range(m):\n            {first}\n        for j in range(m):\n            {second}",
+    "for i in range(3):\n        for j in range(m):\n            {first}\n"
+    "        for j in range(m):\n            {second}",
 )
 ALL = [*itertools.product(FIRST, SECOND, BEGINS, FORMS)]
 CHOSEN = [ALL[0], *random.Random(4).sample(ALL, budget("FILLED_AGAIN", 100))]
