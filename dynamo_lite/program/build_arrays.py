@@ -24,7 +24,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Dim, Symbol, is_symbolic
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
-from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Register
+from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Point, Register
 from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
 from dynamo_lite.program.ir import DType, Fold, Memref, Store, Swap, Value
 from dynamo_lite.schedule.steps import Alloc, Map, New, Operand, Put, Reduce, Reg
@@ -191,6 +191,11 @@ class ArrayBuilder(VectorBuilder):
         if self.copied & self.stored:
             raise NotCompiled("a store into an array that is handed on")
 
+    def written_copies(self) -> set[int]:
+        """The arrays that go in whose reshaped copies nobody may tell from views, though they are written: where these
+        lie packed there are no copies."""
+        return {base for base in self.reshaped_copies & self.stored if base is not None and base >= 0}
+
     def slot(self, given: Array) -> Array:
         """A copy of an array that goes into a loop, in a room for what the loop carries in its place."""
         whole = self.require_whole(given)
@@ -321,8 +326,15 @@ class ArrayBuilder(VectorBuilder):
 
     def alloc(self, step: Alloc, frame: Frame) -> None:
         """A new array, maybe filled."""
-        if not 1 <= len(step.shape) <= MOST_AXES or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
+        if len(step.shape) > MOST_AXES or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
             raise NotCompiled("a new array of other axes or dtype")
+        if not step.shape:
+            number = self.new_room()
+            point = Point(self.room_memory(number, step.dtype, self.exactly(1)), -1 - number)
+            if step.fill is not None:
+                self.nodes.append(Store(point.memref, (), self.operand(step.fill, step.dtype, frame)))
+            frame.registers[step.dst] = point
+            return
         if step.order != "C" and len(step.shape) > 1:
             self.require_ordered(step, frame)
         extents = [self.extent(dim, frame) for dim in step.shape]

@@ -47,6 +47,7 @@ from dynamo_lite.schedule.steps import (
     Loop,
     Machine,
     Map,
+    Masked,
     New,
     Put,
     Read,
@@ -75,12 +76,17 @@ def machine_form(loop: Loop, elementwise: Elementwise) -> Machine | None:
         single = type_ is None or type_.scalar or type_ == GENERATOR
         ndims.append(abi.OF_SCALAR if type_ is None or single else type_.ndim)
     machine = Machine(loop, tuple(dtypes), tuple(ndims))
-    builder = _Builder(machine, abi.CLASS_SPREAD * len(values), elementwise)
-    try:
-        builder.routine()
-    except NotCompiled:
-        return None
-    return replace(machine, vectors=tuple(sorted(builder.vectors)), rooms=builder.rooms)
+    while True:
+        builder = _Builder(machine, abi.CLASS_SPREAD * len(values), elementwise)
+        try:
+            builder.routine()
+        except NotCompiled:
+            in_order = builder.written_copies() - set(machine.in_order)
+            if not in_order:
+                return None
+            machine = replace(machine, in_order=tuple(sorted({*machine.in_order, *in_order})))
+            continue
+        return replace(machine, vectors=tuple(sorted(builder.vectors)), rooms=builder.rooms)
 
 
 def build_loop(machine: Machine, classes: str, elementwise: Elementwise) -> Routine:
@@ -100,6 +106,7 @@ class _Builder(DrawBuilder):
         self.forward = _tells_reversed(machine.loop.body)
         self.inputs: list[Value | Memref] = []
         self.outermost: set[Value | Memref] = set()  # what the outermost loop carries
+        self.vectors |= {(place, IN_ORDER) for place in machine.in_order}
 
     def routine(self) -> Routine:
         machine, loop = self.machine, self.machine.loop
@@ -165,8 +172,10 @@ class _Builder(DrawBuilder):
             for axis in range(ndim)
         )
         strides = [Value(f"{name}.s{axis}", INT64) for axis in range(ndim)]
-        if ndim and self.classes[place] in (abi.CLASS_PACKED, abi.CLASS_ITERATED):
-            strides[-1 if self.classes[place] == abi.CLASS_PACKED else 0] = self.stride(dtype.itemsize)
+        if ndim and (place in self.machine.in_order or self.classes[place] == abi.CLASS_PACKED):
+            strides[-1] = self.stride(dtype.itemsize)
+        elif ndim and self.classes[place] == abi.CLASS_ITERATED:
+            strides[0] = self.stride(dtype.itemsize)
         extents = tuple(size.value for size in sizes)
         memref = Memref(name, dtype, (ANY,) * ndim, extents, "operand", place, strides=tuple(strides))
         self.inputs.append(memref)
@@ -496,6 +505,8 @@ class _Builder(DrawBuilder):
             self.reduce(step, frame)
         elif isinstance(step, Alloc):
             self.alloc(step, frame)
+        elif isinstance(step, Masked):
+            self.masked(step, frame)
         elif isinstance(step, Require):
             self.decline_unless(self.truth(step.condition, frame), abi.RETURNED_CONDITION)
         else:

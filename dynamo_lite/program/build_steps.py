@@ -219,6 +219,9 @@ class StepBuilder(ComplexBuilder):
 
     def view(self, step: ViewStep, frame: Frame) -> None:
         source = self.register(step.src, frame)
+        if isinstance(source, Point) and step.kind == "basic_index" and step.params == ():
+            frame.registers[step.dst] = self.fresh(self.load(source.memref)) if step.scalar else source
+            return
         if not isinstance(source, Array) or step.kind not in ("basic_index", "transpose"):
             raise NotCompiled(f"a view: {step.kind}")
         if step.kind == "transpose":

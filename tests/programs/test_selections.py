@@ -1,0 +1,273 @@
+"""Loops that choose elements of small arrays: run as machine code, with the bits of plain Python.
+
+How many elements are chosen only the run finds. The programs get a vector of floats, one of ints, a matrix, and a
+number of iterations; none, some and all of the elements are chosen, and some are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import _C
+from tests.oracle import Report, require_equal
+from tests.program.routines import collected
+from tests.program.test_routines import require_same
+from tests.programs.loop_cases import BACKENDS, OPTIONS
+from tests.programs.test_random_elements import machines_of
+
+Program = Callable[..., Any]
+PROGRAMS: dict[str, Program] = {}
+
+
+def program(function: Program) -> Program:
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+# mypy: disallow-untyped-defs=False
+
+
+@program
+def greedy(q, k, p, n):
+    s = 0
+    for i in range(n):
+        best = np.where(q == q.max())[0]
+        a = best[i % len(best)]
+        q[a] += 0.5 * (k[a] - q[a])
+        s += a
+    return q, s
+
+
+@program
+def places_of_all_kinds(q, k, p, n):
+    s = 0
+    for i in range(n):
+        s += len(np.flatnonzero(q > 0.5)) + len(np.nonzero(k)[0]) + np.flatnonzero(q).sum() + len((q < 0).nonzero()[0])
+        q[i % len(q)] = i % 2
+        k[i % len(k)] -= 1
+    return q, k, s
+
+
+@program
+def places_in_a_plane(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        rows, columns = np.nonzero(p > 0.5)
+        s += len(rows) + rows.sum() * 2 + columns.sum()
+        p[i % 3, i % 2] *= 0.5
+    return p, s
+
+
+@program
+def taken_by_a_mask(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        v = q[q > 0.4]
+        s += v.sum() + len(v) + k[q > 0.4].sum()
+        q[i % len(q)] = (i * 7 % 5) * 0.25
+    return q, s
+
+
+@program
+def changed_by_a_mask(q, k, p, n):
+    for i in range(n):
+        q[q > 0.4] *= 0.9
+        k[q < 0.3] += i
+        q[k > 2] = q[k > 2] + 0.5
+        q[i % len(q)] = (i * 7 % 5) * 0.25
+    return q, k
+
+
+@program
+def rows_by_a_mask(q, k, p, n):
+    s = np.zeros(3)
+    for i in range(n):
+        chosen = p[q > 0.5]
+        s = s + chosen.sum(axis=0) * 0.5
+        p[k == 1] = p[k == 1] * 0.5 + 0.25
+        q[i % len(q)] = (i % 3) * 0.5
+    return p, s
+
+
+@program
+def a_plane_by_a_mask(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        s += p[p > 0.5].sum()
+        p[p > 0.7] *= 0.75
+        p[i % 3, 1] = 0.9
+    return p, s
+
+
+@program
+def in_order(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        order = np.argsort(q)
+        s += q[order[0]] * order[-1] + k[np.argsort(k, kind="stable")][-1] + order[::-1][0]
+        q[i % len(q)] = (i * 7 % 5) * 0.25
+    return q, s
+
+
+@program
+def each_once(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        values, first, inverse, counts = np.unique(k, return_index=True, return_inverse=True, return_counts=True)
+        s += len(values) + values[-1] * 3 + first.sum() * 5 + inverse.sum() * 7 + counts.max() * 11
+        s += len(np.unique(q))
+        k[i % len(k)] = i % 3
+        q[i % len(q)] = i % 2
+    return k, q, s
+
+
+@program
+def numbers_of_each(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        counts = np.bincount(k)
+        s += counts[0] + len(counts) + np.bincount(k, weights=q, minlength=5)[i % 5]
+        k[i % len(k)] = i % 4
+    return k, s
+
+
+@program
+def even_steps(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        s += np.dot(np.arange(len(q)), q) + np.arange(i).sum() + (np.arange(0.0, 1.0, 0.1) * 3).sum()
+        s += np.arange(i, -3, -2).sum() + np.arange(5, dtype=float)[i % 5]
+        q[i % len(q)] *= 0.99
+    return q, s
+
+
+@program
+def longer_and_shorter(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        s += np.append(q, i).sum() + np.delete(q, i % 3).sum() + np.delete(k, -1)[0]
+        q[i % len(q)] = i * 0.5
+    return q, s
+
+
+@program
+def norms(q, k, p, n):
+    """What is ravelled is written in the same loop."""
+    s = 0.0
+    for i in range(n):
+        s += np.linalg.norm(q) + np.outer(q, p[1])[0, 1] + np.linalg.norm(p[i % 3]) + np.ravel(p)[i % 9]
+        q[i % len(q)] *= 0.99
+        p[i % 3, 1] *= 0.5
+    return q, p, s
+
+
+@program
+def in_branches(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        w = np.flatnonzero(k == i % 3)
+        if len(w) > 1:
+            s += q[w].sum()
+            q[w[0]] = s % 1.0
+        elif len(w):
+            v = q[q > 0.5]
+            if v.size:
+                s += v.max()
+        k[i % len(k)] = i % 5
+    return q, k, s
+
+
+def arguments(how: str, size: int, n: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(size)
+    q, k, p = rng.random(size), rng.integers(0, 4, size), rng.random((size, 3))
+    if how == "none":
+        q[:], k[:], p[:] = 0.1, 0, 0.2
+    elif how == "all":
+        q[:], k[:], p[:] = 0.9, 3, 0.8
+    elif how == "nan":
+        q[::2] = np.nan
+        p[0, 0], p[1, 1] = np.nan, -0.0
+    elif how == "spread":
+        q, k, p = np.repeat(q, 2)[::2], k[::-1].copy()[::-1], np.asfortranarray(p)
+    return q, k, p, n
+
+
+def run(function: Program, backend: str, *calls: tuple[str, int, int]) -> Report:
+    first, *rest = [lambda call=call: arguments(*call) for call in calls]  # type: ignore[misc]
+    options = {"backend": backend, "options": {**OPTIONS, "recompile_limit": 20}}
+    return require_equal(function, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_selections(name: str, backend: str) -> None:
+    run(PROGRAMS[name], backend, *((how, 5, 7) for how in ("none", "all", "nan", "spread")))
+    run(PROGRAMS[name], backend, *(("plain", size, n) for size, n in ((4, 0), (4, 1), (4, 2), (9, 3), (700, 4))))
+    report = run(PROGRAMS[name], backend, ("plain", 6, 9))
+    if backend != "reference" and not _C.get_stress():
+        assert machines_of(report.compiled), report.compiled.explain()
+        assert not report.stats["declines"] and report.stats["native_calls"], report.compiled.explain()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_they_mean(name: str) -> None:
+    """The routine evaluated, and its step."""
+    machines = collected(PROGRAMS[name], *arguments("plain", 6, 5))
+    assert any([require_same(*machine, seed) for machine in machines for seed in range(20)])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "i2", "u1", "?", "f2", "c16", ">f8"])
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+def test_dtypes(name: str, dtype: str) -> None:
+    def make(size: int, n: int) -> tuple[Any, ...]:
+        q, k, p, _ = arguments("plain", size, n)
+        return q.astype(dtype), k.astype(dtype), (p * 2).astype(dtype), n
+
+    first, *rest = [lambda size=size, n=n: make(size, n) for size, n in ((5, 4), (3, 2), (9, 6))]  # type: ignore[misc]
+    options = {"backend": "numba", "options": OPTIONS}
+    require_equal(PROGRAMS[name], first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_errors_stand_where_numpy_raises_them(backend: str) -> None:
+    """Of what is empty, and where an index is out of range: with all that was written before."""
+
+    def fails(q, k, p, n):
+        for i in range(n):
+            q[i % len(q)] = 0.25
+            w = np.flatnonzero(q > 0.5)
+            k[w] = i
+            k[0] = q[w].max() * 4
+        return q
+
+    def outside(q, k, p, n):
+        for i in range(n):
+            q[i] = np.bincount(k)[1]
+            k[i] = i - 2
+        return q
+
+    for function in (fails, outside):
+        run(function, backend, ("plain", 5, 5), ("all", 5, 5), ("none", 5, 4))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_chosen_is_a_copy(backend: str) -> None:
+    """And what is taken before a store is not what stands there behind it; of what is ravelled it is."""
+
+    def fn(q, k, p, n):
+        s = 0.0
+        for i in range(n):
+            v, w, r = q[q > 0.2], np.flatnonzero(q > 0.2), np.ravel(q)
+            q[:] = i * 0.5
+            s += v.sum() + w.sum() + r.sum()
+            v[...] = 7.0
+        return q, s
+
+    run(fn, backend, *((how, 5, 4) for how in ("plain", "spread", "all", "none")))
