@@ -197,6 +197,118 @@ dl_selections_unique(npy_intp type_num, npy_intp by_order, const char *x, npy_in
     return k + 1;
 }
 
+/* ---- sets ---- */
+
+#define AMONG(name, type)                                                                                              \
+    static int32_t among_##name(npy_intp inverts, char *out, const char *x, npy_intp n, npy_intp stride,               \
+                                const char *others, npy_intp m, npy_intp other_stride)                                 \
+    {                                                                                                                  \
+        for (npy_intp i = 0; i < n; i++) {                                                                             \
+            type one = *(const type *)(x + i * stride);                                                                \
+            int found = 0;                                                                                             \
+            for (npy_intp j = 0; j < m; j++) {                                                                         \
+                found |= one == *(const type *)(others + j * other_stride);                                            \
+            }                                                                                                          \
+            out[i] = (char)(found != (inverts != 0));                                                                  \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+                                                                                                                       \
+    static int64_t set_##name(npy_intp which, const char *x, npy_intp n, const char *y, npy_intp m, char *out)         \
+    {                                                                                                                  \
+        const type *one = (const type *)x, *other = (const type *)y;                                                   \
+        type *to = (type *)out;                                                                                        \
+        npy_intp i = 0, j = 0;                                                                                         \
+        while (i < n || j < m) {                                                                                       \
+            int first = j == m || (i < n && one[i] < other[j]), second = i == n || (j < m && other[j] < one[i]);       \
+            *to = first || !second ? one[i] : other[j];                                                                \
+            to += ((first ? DL_SET_FIRST : second ? DL_SET_SECOND : DL_SET_BOTH) & which) != 0;                        \
+            i += first || !second;                                                                                     \
+            j += second || !first;                                                                                     \
+        }                                                                                                              \
+        return to - (type *)out;                                                                                       \
+    }
+
+AMONG(bool, uint8_t)
+AMONG(byte, int8_t)
+AMONG(short, int16_t)
+AMONG(ushort, uint16_t)
+AMONG(int, int32_t)
+AMONG(uint, uint32_t)
+AMONG(long, int64_t)
+AMONG(ulong, uint64_t)
+AMONG(float, float)
+AMONG(double, double)
+
+typedef struct {
+    int32_t (*among)(npy_intp inverts, char *out, const char *x, npy_intp n, npy_intp stride, const char *others, npy_intp m,
+                     npy_intp other_stride);
+    int64_t (*set)(npy_intp which, const char *x, npy_intp n, const char *y, npy_intp m, char *out);
+} Sets;
+
+static const Sets *
+sets_of(npy_intp type_num)
+{
+    static const Sets bools = {among_bool, set_bool}, bytes = {among_byte, set_byte}, shorts = {among_short, set_short},
+                      ushorts = {among_ushort, set_ushort}, ints = {among_int, set_int}, uints = {among_uint, set_uint},
+                      longs = {among_long, set_long}, ulongs = {among_ulong, set_ulong},
+                      floats = {among_float, set_float}, doubles = {among_double, set_double};
+    switch (type_num) {
+    case NPY_BOOL:
+    case NPY_UBYTE: return &bools;
+    case NPY_BYTE: return &bytes;
+    case NPY_SHORT: return &shorts;
+    case NPY_USHORT: return &ushorts;
+    case NPY_INT: return &ints;
+    case NPY_UINT: return &uints;
+    case NPY_FLOAT: return &floats;
+    case NPY_DOUBLE: return &doubles;
+    case NPY_ULONG:
+    case NPY_ULONGLONG: return &ulongs;
+    default: return &longs;
+    }
+}
+
+int32_t
+dl_selections_among(npy_intp type_num, npy_intp inverts, char *out, const char *x, npy_intp n, npy_intp stride,
+                    const char *others, npy_intp m, npy_intp other_stride)
+{
+    return sets_of(type_num)->among(inverts, out, x, n, stride, others, m, other_stride);
+}
+
+int64_t
+dl_selections_set(npy_intp type_num, npy_intp which, const char *x, npy_intp n, const char *y, npy_intp m, char *out)
+{
+    return sets_of(type_num)->set(which, x, n, y, m, out);
+}
+
+/* ---- turning ---- */
+
+int32_t
+dl_selections_roll(char *out, const char *x, npy_intp rows, npy_intp n, npy_intp row_stride, npy_intp stride,
+                   npy_intp itemsize, npy_intp by_rows, npy_intp by)
+{
+    if (rows == 0 || n == 0) {
+        return 0;
+    }
+    by_rows = (by_rows % rows + rows) % rows;
+    by = (by % n + n) % n;
+    for (npy_intp i = 0; i < rows; i++, x += row_stride) {
+        npy_intp row = i + by_rows < rows ? i + by_rows : i + by_rows - rows;
+        char *to = out + row * n * itemsize;
+        if (stride == itemsize) {
+            memcpy(to + by * itemsize, x, (size_t)((n - by) * itemsize));
+            memcpy(to, x + (n - by) * itemsize, (size_t)(by * itemsize));
+            continue;
+        }
+        for (npy_intp j = 0; j < n; j++) {
+            npy_intp place = j + by < n ? j + by : j + by - n;
+            memcpy(to + place * itemsize, x + j * stride, (size_t)itemsize);
+        }
+    }
+    return 0;
+}
+
 /* ---- numbers of each ---- */
 
 static inline int64_t

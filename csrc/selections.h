@@ -29,6 +29,18 @@ int32_t dl_selections_order(npy_intp type_num, npy_intp kind, const char *x, npy
 int64_t dl_selections_unique(npy_intp type_num, npy_intp by_order, const char *x, npy_intp n, const int64_t *order, char *out,
                              int64_t *first, int64_t *inverse, int64_t *counts);
 
+/* Of n elements of a dtype, which are (inverts: are not) among m others: bools. Each is compared with each. */
+int32_t dl_selections_among(npy_intp type_num, npy_intp inverts, char *out, const char *x, npy_intp n, npy_intp stride,
+                            const char *others, npy_intp m, npy_intp other_stride);
+
+/* Of two sorted vectors, in each of which no element is there twice, those that are in the first one alone (DL_SET_FIRST),
+ * in both, or in the second one alone, as bits: how many, in order; -1 as dl_selections_unique. */
+int64_t dl_selections_set(npy_intp type_num, npy_intp which, const char *x, npy_intp n, const char *y, npy_intp m, char *out);
+
+/* np.roll of rows of n elements, by so many rows and so many elements, into packed memory. */
+int32_t dl_selections_roll(char *out, const char *x, npy_intp rows, npy_intp n, npy_intp row_stride, npy_intp stride,
+                           npy_intp itemsize, npy_intp by_rows, npy_intp by);
+
 /* How long the np.bincount of int64s is, -1 where one is negative; and the counts, or the sums of packed weights. */
 int64_t dl_selections_bins(const char *x, npy_intp n, npy_intp stride, npy_intp least);
 int32_t dl_selections_count(const char *x, npy_intp n, npy_intp stride, int64_t *out, npy_intp bins);

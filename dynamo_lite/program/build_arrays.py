@@ -219,9 +219,11 @@ class ArrayBuilder(VectorBuilder):
             self.decline_reversed(source)
         self.sweep((target, source), lambda rows: self.copy(*rows))
 
-    def move(self, targets: Sequence[Array], sources: Sequence[Array], mark: int) -> list[Array]:
+    def move(
+        self, targets: Sequence[Array], sources: Sequence[Array], mark: int, lent: frozenset[int] = frozenset()
+    ) -> list[Array]:
         """Bring the sources into the rooms of the targets, all at once; the arrays there. mark: rooms from that number
-        on, and the targets' own, give their memory away."""
+        on, those that are lent, and the targets' own, give their memory away."""
         own = {target.room: target.room for target in targets}  # where what was in a room lies now
         waiting: list[int] = []  # what is copied when all memory has changed hands
         taken: set[int | None] = set()
@@ -235,7 +237,8 @@ class ArrayBuilder(VectorBuilder):
             for size, length in zip(source.sizes, target.sizes, strict=True):
                 self.require_size(size, length)
             at = own.get(source.room, source.room)
-            if source.room is None or (source.room < mark and source.room not in own):
+            again = source.room in taken and source.room in lent
+            if source.room is None or again or (source.room < mark and source.room not in {*own, *lent}):
                 waiting.append(place)
                 continue
             if source.room in taken:
@@ -265,16 +268,18 @@ class ArrayBuilder(VectorBuilder):
         if list(map(_form, ones)) != list(map(_form, others)):
             raise NotCompiled("a choice between unlike values")
 
-    def settle(self, outputs: list[Handed], rooms: dict[int, int], mark: int) -> list[Handed]:
+    def settle(
+        self, outputs: list[Handed], rooms: dict[int, int], mark: int, lent: frozenset[int] = frozenset()
+    ) -> list[Handed]:
         """Bring the arrays that a branch yields into the rooms of the choice, by the number of the output. mark: the
-        first room of the branch's."""
+        first room of the branch's; lent: others that may give their memory away."""
         arrays = {place: output for place, output in enumerate(outputs) if isinstance(output, Array)}
         for place, array in arrays.items():
             self.require_whole(array)
             if place not in rooms:
                 rooms[place] = self.new_room()
         targets = [replace(array, room=rooms[place]) for place, array in arrays.items()]
-        moved = dict(zip(arrays, self.move(targets, list(arrays.values()), mark), strict=True))
+        moved = dict(zip(arrays, self.move(targets, list(arrays.values()), mark, lent), strict=True))
         return [moved.get(place, output) for place, output in enumerate(outputs)]
 
     def merged(self, one: Handed, other: Handed, either: Either) -> Handed:

@@ -40,6 +40,7 @@ from dynamo_lite.program.ir import (
     Routine,
     Value,
 )
+from dynamo_lite.schedule.blocks import registers_used
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
@@ -275,6 +276,7 @@ class _Builder(DrawBuilder):
         condition = self.truth(step.condition, frame)
         rooms: dict[int, int] = {}  # by the number of the output, of arrays
         origins: list[dict[int, Value | None]] = []
+        lent = self.unneeded(step, frame)
 
         def side(branch: Schedule) -> list[Handed]:
             around = Frame(frame.registers, frame.numbers)  # what is computed here is not known afterwards
@@ -286,14 +288,24 @@ class _Builder(DrawBuilder):
                     inner.numbers[place] = self.number(operand, around)
             self.enter_body(branch, inner)
             mark = self.rooms
+            inner.lent = lent
             self.body(branch, inner)
             origins.append(self.changed_origins(step.operands, 0, inner, frame))
-            return self.settle([self.output(output, inner) for output in branch.outputs], rooms, mark)
+            outputs = [self.output(output, inner) for output in branch.outputs]
+            return self.settle(outputs, rooms, mark, lent)
 
         then, ones = self.inside(lambda: side(step.then))
         orelse, others = self.inside(lambda: side(step.orelse))
         self.require_alike(ones, others)
         self.choose(step, frame, condition, then, orelse, ones, others, origins)
+
+    def unneeded(self, step: Cond, frame: Frame) -> frozenset[int]:
+        """The rooms of arrays that go into a choice, of which nobody needs what is there behind it."""
+        operands = [frame.registers[operand.index] for operand in step.operands if isinstance(operand, Reg)]
+        found = {one.room for one in operands if isinstance(one, Array) and one.room is not None}
+        found = {room for room in found if room >= frame.mark or room in frame.lent}
+        needed = [frame.registers[register] for register in frame.later if register in frame.registers]
+        return frozenset(found - {-1 - (one.base or 0) for one in needed if isinstance(one, Array | Point)})
 
     def output(self, output: Any, frame: Frame) -> Handed:
         """What a branch yields."""
@@ -401,13 +413,14 @@ class _Builder(DrawBuilder):
 
         def body() -> tuple[list[Handed], Value | None]:
             mark = self.rooms
+            slots = [slot for slot in objects.values() if isinstance(slot, Array)]
+            frame.lent = frozenset(slot.room for slot in slots if slot.room is not None)
             self.body(loop.body, frame)
             frame.told = [place for place, origin in entered.items() if origin_of(frame.registers[place]) is not origin]
             if not objects.keys() >= set(frame.told):
                 raise NotCompiled("an object from before a loop, which an iteration appends")
             outputs = loop.body.outputs[: len(firsts)]
             finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
-            slots = [slot for slot in objects.values() if isinstance(slot, Array)]
             moved = iter(self.move(slots, [final for final in finals if isinstance(final, Array)], mark))
             finals = [next(moved) if isinstance(final, Array) else final for final in finals]
             self.keep_carried(kept, [final for final in finals if isinstance(final, List)])
@@ -476,7 +489,10 @@ class _Builder(DrawBuilder):
                 frame.registers[register] = NumpyScalar(self.constant(known.dtype, known), None)
             elif isinstance(known, np.ndarray):
                 self.table(register, known, frame)
-        for step in schedule.steps:
+        frame.mark = self.rooms
+        later = used_later(schedule)
+        for place, step in enumerate(schedule.steps):
+            frame.later = later.get(place, frozenset())
             self.step(step, frame)
 
     def step(self, step: Step, frame: Frame) -> None:
@@ -535,6 +551,18 @@ def _tells_reversed(schedule: Schedule) -> bool:
         or any(map(_tells_reversed, bodies(step)))
         for step in schedule.steps
     )
+
+
+def used_later(schedule: Schedule) -> dict[int, frozenset[int]]:
+    """By the numbers of its choices: the registers that a schedule uses behind each."""
+    found: dict[int, frozenset[int]] = {}
+    used = {output.index for output in schedule.outputs if isinstance(output, Reg)}
+    if any(isinstance(step, Cond) for step in schedule.steps):
+        for place in reversed(range(len(schedule.steps))):
+            if isinstance(schedule.steps[place], Cond):
+                found[place] = frozenset(used)
+            used |= registers_used(schedule.steps[place])
+    return found
 
 
 def holds_loop(schedule: Schedule) -> bool:

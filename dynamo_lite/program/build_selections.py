@@ -11,7 +11,7 @@ INVARIANT: an array that NumPy would return as a view of another one, as np.nonz
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ import numpy as np
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import is_scalar, kind_of
-from dynamo_lite.program.build_arrays import ArrayBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Number
+from dynamo_lite.program.build_places import PlaceBuilder
 from dynamo_lite.program.build_steps import Array, Axis, Frame, Held
 from dynamo_lite.program.element_ops import BOOL
 from dynamo_lite.program.ir import Memref, Store, Value
@@ -37,12 +37,13 @@ def _beneath(function: Callable[..., Any]) -> Callable[..., Any]:
     return beneath
 
 
-class SelectionBuilder(ArrayBuilder):
+class SelectionBuilder(PlaceBuilder):
     """Selected elements beside whole arrays."""
 
     def call(self, step: Call, frame: Frame) -> None:
-        name = step.function.op.name if isinstance(step.function, Evaluation) else _NAMES.get(step.function)
-        make = _MAKES.get(name or "")
+        known = (name for function, name in _NAMES if function is step.function)
+        name = step.function.op.name if isinstance(step.function, Evaluation) else next(known, "")
+        make = _MAKES.get(name)
         if make is None:
             super().call(step, frame)
         else:
@@ -92,7 +93,7 @@ class SelectionBuilder(ArrayBuilder):
         more = Number("int", self.op("add", length, self.constant(INT64, ndim)), 0)
         places = self.room_memory(number, INT64, more)
         what, pairs = self.constant(INT64, dtype.num), self.constant(INT64, int(ndim > 1))
-        words = (what, self.begin(source), *self.plane(source, ndim), pairs, places)
+        words: list[Value | Memref] = [what, self.begin(source), *self.plane(source, ndim), pairs, places]
         count = Number("int", self.computed("nonzero", words, INT64), 0, most.most)
         frame.numbers[step.yields[0].input] = count
         stride = self.stride(ndim * INT64.itemsize)
@@ -160,7 +161,7 @@ class SelectionBuilder(ArrayBuilder):
         more = Number("int", self.op("add", most.value, self.constant(INT64, abi.MASK_NOTES)), 0)
         number = self.new_room()
         notes = self.room_memory(number, np.dtype(np.int32), more)
-        words = (self.begin(mask), *self.plane(mask, len(mask.sizes)), notes)
+        words: list[Value | Memref] = [self.begin(mask), *self.plane(mask, len(mask.sizes)), notes]
         count = Number("int", self.computed("mark", words, INT64), 0, most.most)
         return count, self.as_open(number, notes, count, axes, False)
 
@@ -183,7 +184,7 @@ class SelectionBuilder(ArrayBuilder):
         packed = source if source.strides[0].number == source.dtype.itemsize else self.packed_copy(source)
         order = self.room(INT64, source.sizes, source.axes)
         which = [self.constant(INT64, number) for number in (source.dtype.num, kind)]
-        words = (*which, self.begin(packed), source.sizes[0].value, self.begin(order))
+        words: list[Value | Memref] = [*which, self.begin(packed), source.sizes[0].value, self.begin(order)]
         self.helper("order", words, failure=abi.RETURNED_CONDITION)
         return packed, order
 
@@ -209,21 +210,31 @@ class SelectionBuilder(ArrayBuilder):
         rooms = [self.new_room() for _ in range(4 if len(asked) > 1 else 1)]
         dtypes = (source.dtype, INT64, INT64, INT64)
         begins = [self.room_memory(room, dtype, size) for room, dtype in zip(rooms, dtypes, strict=False)]
-        what, by_order = self.constant(INT64, source.dtype.num), self.constant(INT64, int(len(asked) > 1))
         if len(asked) > 1:
+            what, by_order = self.constant(INT64, source.dtype.num), self.constant(INT64, 1)
             x, order = self.order_of(source, STABLE)
             others = [self.begin(order), *begins]
+            words: list[Value | Memref] = [what, by_order, self.begin(x), size.value, *others]
+            count = Number("int", self.computed("unique", words, INT64), 0, size.most)
+            self.decline_if(self.op("less", count.value, self.constant(INT64, 0)), abi.RETURNED_CONDITION)
         else:
-            x = self.packed_copy(source)
-            self.helper("sort", (what, self.begin(x), size.value), failure=abi.RETURNED_CONDITION)
-            others = begins[:1] * 5  # of which but the second one is used
-        words = (what, by_order, self.begin(x), size.value, *others)
-        count = Number("int", self.computed("unique", words, INT64), 0, size.most)
-        self.decline_if(self.op("less", count.value, self.constant(INT64, 0)), abi.RETURNED_CONDITION)
+            count = self.sorted_once(source, begins[0])
         frame.numbers[step.yields[0].input] = count
         for place, dst in zip(asked, step.dsts, strict=True):
             length = size if place == _INVERSE else count
             frame.registers[dst] = self.as_open(rooms[place], begins[place], length, axes, place != _INVERSE)
+
+    def sorted_once(self, source: Array, out: Memref) -> Number:
+        """Write each element of a vector once, in order: how many there are."""
+        self.require_vector(source)
+        (size,) = source.sizes
+        x, what = self.packed_copy(source), self.constant(INT64, source.dtype.num)
+        self.helper("sort", (what, self.begin(x), size.value), failure=abi.RETURNED_CONDITION)
+        words: list[Value | Memref] = [what, self.constant(INT64, 0), self.begin(x), size.value]
+        words += [out] * 5  # of which the second one counts
+        count = Number("int", self.computed("unique", words, INT64), 0, size.most)
+        self.decline_if(self.op("less", count.value, self.constant(INT64, 0)), abi.RETURNED_CONDITION)
+        return count
 
     def bincount(self, step: Call, frame: Frame) -> None:
         """How often each int occurs, or the sums of their weights."""
@@ -274,49 +285,24 @@ class SelectionBuilder(ArrayBuilder):
         out = self.open_array(dtype, more, size, axes)
         for place, number in enumerate(both):
             self.nodes.append(Store(self.part_of(out.first, place), (), number))
-        words = (self.constant(INT64, dtype.num), self.begin(out), size.value)
+        words: list[Value | Memref] = [self.constant(INT64, dtype.num), self.begin(out), size.value]
         self.helper("fill_evenly", words, failure=abi.RETURNED_CONDITION)
         frame.registers[step.dsts[0]] = out
-
-    def delete(self, step: Call, frame: Frame) -> None:
-        """A vector without one element."""
-        source, place, axis = self.array(step.args[0], frame), *step.args[1:]
-        if len(source.sizes) != 1 or axis not in (None, 0) or not is_scalar(place) or kind_of(place) != "int":
-            raise NotCompiled("a vector without other than one element")
-        (size,) = source.sizes
-        at = self.place(place, size, frame)
-        left = Number("int", self.op("subtract", size.value, self.constant(INT64, 1)), 0, max(size.most - 1, 0))
-        self.require_short(source.sizes, source.axes)
-        out = self.open_array(source.dtype, size, left, source.axes[0])
-        before = Number("int", at, 0, max(size.most - 1, 0))
-        self.copy_part(out, self.constant(INT64, 0), source, self.constant(INT64, 0), before)
-        behind = Number("int", self.op("subtract", left.value, at), 0, left.most)
-        self.copy_part(out, at, source, self.op("add", at, self.constant(INT64, 1)), behind)
-        frame.registers[step.dsts[0]] = out
-
-    def copy_part(self, target: Array, to: Value, source: Array, begin: Value, count: Number) -> None:
-        """Copy `count` elements of a vector from one place on to another one."""
-        one, other = (
-            replace(array, first=self.shown(self.memref(array), (count,), array.strides, (place,)), sizes=(count,))
-            for array, place in ((target, to), (source, begin))
-        )
-        self.copy(one, other)
 
 
 _RETURNS = ("return_index", "return_inverse", "return_counts")
 _INVERSE = 2
-_NAMES: dict[Any, str] = {
-    np.ndarray.nonzero: "nonzero",
-    np.ndarray.argsort: "argsort",
-    _beneath(np.unique): "unique",
-    _beneath(np.bincount): "bincount",
-    np.arange: "arange",
-}
+_NAMES: tuple[tuple[Any, str], ...] = (
+    (np.ndarray.nonzero, "nonzero"),
+    (np.ndarray.argsort, "argsort"),
+    (_beneath(np.unique), "unique"),
+    (_beneath(np.bincount), "bincount"),
+    (np.arange, "arange"),
+)
 _MAKES: dict[str, Callable[[SelectionBuilder, Call, Frame], None]] = {
     "nonzero": SelectionBuilder.nonzero,
     "argsort": SelectionBuilder.argsort,
     "unique": SelectionBuilder.unique,
     "bincount": SelectionBuilder.bincount,
     "arange": SelectionBuilder.arange,
-    "delete": SelectionBuilder.delete,
 }

@@ -418,7 +418,14 @@ class VectorBuilder(StepBuilder):
         if _is_tested(lengths, axes):
             self.vectors.add(WINDOW)
             return
+        tested = any(place < TESTED for known in axes for place, _ in known)
         axes = [frozenset(one for one in known if one[0] > TESTED) for known in axes]
+        if tested:
+            self.vectors |= {axis for known in axes for axis in known}
+            if prod(length.most for length in lengths) > LONGEST:
+                total = self.total(lengths).value
+                self.decline_if(self.op("greater", total, self.constant(INT64, LONGEST)), abi.RETURNED_LONG)
+            return
         for length, known in zip(lengths, axes, strict=True):
             self.vectors |= {axis for axis in known if axis != WINDOW}
             if length.most <= abi.MOST_VECTOR and not known:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.program.evaluate import Array
-from dynamo_lite.program.evaluate_memory import array_at
+from dynamo_lite.program.evaluate_memory import array_at, array_over
 
 _KINDS = ("quicksort", "heapsort", "stable")
 
@@ -63,7 +64,7 @@ def _move_selected(
 
 
 def _order(type_num: Any, kind: Any, x: Array, n: Any, out: Array) -> None:
-    _packed(out, n)[...] = np.argsort(_packed(x, n), kind=_KINDS[int(kind)])  # type: ignore[call-overload]
+    _packed(out, n)[...] = np.argsort(_packed(x, n), kind=_KINDS[int(kind)])  # type: ignore[arg-type]
 
 
 def _unique(
@@ -86,6 +87,63 @@ def _unique(
         if by_order or given is found:
             _packed(place, given.size)[...] = given.ravel()
     return len(found)
+
+
+def _offsets(adds: Any, out: Array, indices: Array, m: Any, stride: Any, kind: Any, n: Any, apart: Any) -> None:
+    numbers = array_at(indices, (m,), (stride,)).astype(object)
+    if any(not -n <= number < n for number in numbers):
+        raise IndexError("out of range")
+    offsets = [(number + (int(n) if number < 0 else 0)) * int(apart) for number in numbers]
+    _packed(out, m)[...] = np.array(offsets, np.int64) + (_packed(out, m) if adds else 0)
+
+
+def _move_at(
+    puts: Any,
+    even: Array,
+    even_stride: Any,
+    even_inner: Any,
+    x: Array,
+    offsets: Array,
+    count: Any,
+    inner: Any,
+    inner_stride: Any,
+    itemsize: Any,
+) -> None:
+    rows = array_at(even, (count, inner), (even_stride, even_inner))
+    for row, offset in zip(rows, _packed(offsets, count).tolist(), strict=True):
+        there = array_over(x.ctypes.data + offset, (int(inner),), (int(inner_stride),), x.dtype)
+        target, source = (there, row) if puts else (row, there)
+        target[...] = source
+
+
+def _add_at(
+    type_num: Any, subtracts: Any, x: Array, offsets: Array, count: Any, values: Array, stride: Any
+) -> None:
+    add = np.subtract if subtracts else np.add
+    for value, offset in zip(array_at(values, (count,), (stride,)), _packed(offsets, count).tolist(), strict=True):
+        there = array_over(x.ctypes.data + offset, (), (), x.dtype)
+        if np.isnan(value) and np.isnan(there):
+            raise ArithmeticError("which NaN it is")
+        add(there, value, out=there)
+
+
+def _among(type_num: Any, inverts: Any, out: Array, x: Array, others: Array) -> None:
+    _packed(out, len(x))[...] = np.isin(x, others, invert=bool(inverts))
+
+
+def _set_of(type_num: Any, which: Any, x: Array, n: Any, y: Array, m: Any, out: Array) -> Any:
+    one, other = _packed(x, n).tolist(), _packed(y, m).tolist()
+    parts = {abi.SET_FIRST: set(one) - set(other), abi.SET_BOTH: {*one} & {*other}, abi.SET_SECOND: {*other} - {*one}}
+    found = sorted(element for bit, part in parts.items() if which & bit for element in part)
+    _packed(out, len(found))[...] = found
+    return len(found)
+
+
+def _roll(
+    out: Array, x: Array, rows: Any, n: Any, row_stride: Any, stride: Any, size: Any, by_rows: Any, by: Any
+) -> None:
+    turned = np.roll(array_at(x, (rows, n), (row_stride, stride)), (int(by_rows), int(by)), (0, 1))
+    array_at(out, (rows, n), (n * size, size))[...] = turned
 
 
 def _bins(x: Array, n: Any, stride: Any, least: Any) -> Any:
@@ -112,6 +170,12 @@ def _fill_evenly(type_num: Any, out: Array, n: Any) -> None:
 SELECTIONS: dict[str, Callable[..., Any]] = {
     "nonzero": _nonzero,
     "mark": _mark,
+    "among": _among,
+    "set_of": _set_of,
+    "roll": _roll,
+    "offsets": _offsets,
+    "move_at": _move_at,
+    "add_at": _add_at,
     "move_selected": _move_selected,
     "order": _order,
     "unique": _unique,
