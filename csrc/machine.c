@@ -17,6 +17,7 @@
 #include "machine_lists.h"
 #include "objects.h"
 #include "pyframe.h"
+#include "search.h"
 #include "selections.h"
 #include "variates.h"
 

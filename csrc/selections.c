@@ -4,6 +4,7 @@
 #include "fpflags.h"
 #include "mask_moves.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- what is not zero ---- */
@@ -282,6 +283,47 @@ dl_selections_set(npy_intp type_num, npy_intp which, const char *x, npy_intp n, 
     return sets_of(type_num)->set(which, x, n, y, m, out);
 }
 
+/* ---- one after another ---- */
+
+static inline int64_t
+int_at(const char *x)
+{
+    int64_t number;
+    memcpy(&number, x, sizeof number);
+    return number;
+}
+
+int32_t
+dl_selections_product(double *out, const char *x, npy_intp n, npy_intp stride)
+{
+    double product = 1.0;
+    for (npy_intp i = 0; i < n; i++) {
+        product *= *(const double *)(x + i * stride);
+    }
+    *out = product;
+    return isnan(product);
+}
+
+int32_t
+dl_selections_extremes(npy_intp type_num, npy_intp least, char *out, const char *x, npy_intp n, npy_intp stride)
+{
+    if (type_num != NPY_DOUBLE) {
+        for (npy_intp i = 0; i < n; i++) {
+            int64_t one = int_at(x + i * stride), before = i ? ((int64_t *)out)[i - 1] : one;
+            ((int64_t *)out)[i] = (least ? one < before : one > before) ? one : before;
+        }
+        return 0;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        double one = float_at(type_num, x + i * stride), before = i ? ((double *)out)[i - 1] : one;
+        if (isnan(one) || (one == 0.0 && before == 0.0 && signbit(one) != signbit(before))) {
+            return 1;
+        }
+        ((double *)out)[i] = (least ? one < before : one > before) ? one : before;
+    }
+    return 0;
+}
+
 /* ---- turning ---- */
 
 int32_t
@@ -310,14 +352,6 @@ dl_selections_roll(char *out, const char *x, npy_intp rows, npy_intp n, npy_intp
 }
 
 /* ---- numbers of each ---- */
-
-static inline int64_t
-int_at(const char *x)
-{
-    int64_t number;
-    memcpy(&number, x, sizeof number);
-    return number;
-}
 
 int64_t
 dl_selections_bins(const char *x, npy_intp n, npy_intp stride, npy_intp least)

@@ -37,6 +37,12 @@ int32_t dl_selections_among(npy_intp type_num, npy_intp inverts, char *out, cons
  * in both, or in the second one alone, as bits: how many, in order; -1 as dl_selections_unique. */
 int64_t dl_selections_set(npy_intp type_num, npy_intp which, const char *x, npy_intp n, const char *y, npy_intp m, char *out);
 
+/* The product of n doubles, one after another as NumPy multiplies them; 1 where a NaN comes out. */
+int32_t dl_selections_product(double *out, const char *x, npy_intp n, npy_intp stride);
+
+/* The greatest, or (least) the least, of the doubles or int64s up to each; 1 where NumPy may keep the one or the other. */
+int32_t dl_selections_extremes(npy_intp type_num, npy_intp least, char *out, const char *x, npy_intp n, npy_intp stride);
+
 /* np.roll of rows of n elements, by so many rows and so many elements, into packed memory. */
 int32_t dl_selections_roll(char *out, const char *x, npy_intp rows, npy_intp n, npy_intp row_stride, npy_intp stride,
                            npy_intp itemsize, npy_intp by_rows, npy_intp by);

@@ -358,6 +358,9 @@ class ArrayBuilder(VectorBuilder):
 
     def table(self, register: int, known: np.ndarray[Any, Any], frame: Frame) -> None:
         """A short array of constants, of a filter say: it is written where it is needed."""
+        if not known.ndim and known.dtype.kind in "biuf" and known.dtype.itemsize <= 8 and known.dtype.isnative:
+            frame.registers[register] = Point(self.cell(self.constant(known.dtype, known[()])), None)
+            return
         if not 1 <= known.ndim <= MOST_AXES or not 1 <= known.size <= MOST_CONSTANTS or not known.flags.c_contiguous:
             return
         if known.dtype.kind not in "biuf" or known.dtype.itemsize > 8 or not known.dtype.isnative:

@@ -146,6 +146,34 @@ def _roll(
     array_at(out, (rows, n), (n * size, size))[...] = turned
 
 
+def _product_of(x: Array) -> Any:
+    result = np.multiply.reduce(x)
+    if np.isnan(result):
+        raise ArithmeticError("which NaN it is")
+    return result
+
+
+def _extremes(type_num: Any, least: Any, out: Array, x: Array) -> None:
+    if x.dtype.kind == "f" and (np.isnan(x).any() or len(set(np.signbit(x[x == 0]).tolist())) > 1):
+        raise ArithmeticError("which zero or NaN it is")
+    _packed(out, len(x))[...] = (np.minimum if least else np.maximum).accumulate(x)
+
+
+def _search_all(type_num: Any, ups: Any, a: Array, n: Any, keys: Array, count: Any, out: Array) -> None:
+    vector, wanted = _packed(a, n), _packed(keys, count)
+    if np.isnan(vector).any() or np.isnan(wanted).any() or (vector[1:] < vector[:-1]).any():
+        raise ValueError("numbers that do not grow")
+    _packed(out, count)[...] = np.searchsorted(vector, wanted, "right" if ups else "left")
+
+
+def _interpolate(x: Array, count: Any, xp: Array, fp: Array, n: Any, places: Array, out: Array) -> None:
+    vector = _packed(xp, n)
+    result = np.interp(_packed(x, count), vector, _packed(fp, n))
+    if np.isnan(result).any() or (vector[1:] < vector[:-1]).any():
+        raise ValueError("numbers that do not grow")
+    _packed(out, count)[...] = result
+
+
 def _bins(x: Array, n: Any, stride: Any, least: Any) -> Any:
     numbers = array_at(x, (n,), (stride,))
     if not len(numbers):
@@ -170,6 +198,10 @@ def _fill_evenly(type_num: Any, out: Array, n: Any) -> None:
 SELECTIONS: dict[str, Callable[..., Any]] = {
     "nonzero": _nonzero,
     "mark": _mark,
+    "product_of": _product_of,
+    "extremes": _extremes,
+    "search_all": _search_all,
+    "interpolate": _interpolate,
     "among": _among,
     "set_of": _set_of,
     "roll": _roll,

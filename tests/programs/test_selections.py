@@ -279,6 +279,59 @@ def accepted_twice(q, k, p, n):
     return a, b, k
 
 
+@program
+def diagonals(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        s += np.trace(p) + np.diag(p)[i % 3] * 2 + np.trace(p[:2]) + p.diagonal(1)[0]
+        p[i % 3, i % 2] *= 0.5
+    return s
+
+
+@program
+def products_and_extremes(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        s += np.prod(q) + np.inner(q, p[:, 0]) + np.maximum.accumulate(q)[-1] * 2 + np.minimum.accumulate(k).sum()
+        s += (q - np.maximum.accumulate(q)).min() + np.minimum.accumulate(q)[1]
+        q[i % len(q)] = i % 4 * 0.3 + 0.1
+        k[i % len(k)] = i % 3
+    return s
+
+
+@program
+def interpolated(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        xp = np.arange(len(q)) * 0.25
+        s += np.interp(0.3 * i, xp, q) + np.interp(p[:, 1], xp, q).sum() * 2 + np.interp(q[0], xp, xp)
+        s += np.searchsorted(xp, p[:, 0]).sum() + np.searchsorted(xp, xp[::-1], side="right")[0]
+        q[i % len(q)] = i % 4 * 0.3 + 0.1
+    return s
+
+
+@program
+def filled(q, k, p, n):
+    s = 0.0
+    for i in range(n):
+        v = np.full(4, 0.5 * i)
+        w = np.full((2, 3), q[i % len(q)])
+        w[i % 2, 1] = i
+        s += v.sum() + w.sum() * 2 + np.full(i % 3, k[0]).sum()
+    return s
+
+
+@program
+def flat_indices(q, k, p, n):
+    s = 0
+    for i in range(n):
+        row, column = np.unravel_index(p.argmax(), p.shape)
+        s += np.ravel_multi_index((row, column), p.shape) * 3 + row + column
+        s += np.ravel_multi_index((i % 3, 1), (4, 4))
+        p[row, column] *= 0.5
+    return p, s
+
+
 def arguments(how: str, size: int, n: int) -> tuple[Any, ...]:
     rng = np.random.default_rng(size)
     q, k, p = rng.random(size), rng.integers(0, 4, size), rng.random((size, 3))
