@@ -68,7 +68,8 @@ class FunctionBuilder(RearrangedBuilder):
         """The sum of a diagonal."""
         source, given, (type_,) = self.array(step.args[0], frame), dict(step.kwargs), step.types
         axes = given.get("axes", (given.get("axis1", 0), given.get("axis2", 1)))
-        if len(step.args) != 1 or type_.dtype != source.dtype or _C.find_fold(np.add, source.dtype) < 0:
+        known = _C.find_fold(np.add, source.dtype) >= 0 and source.dtype.itemsize <= 8
+        if len(step.args) != 1 or type_.dtype != source.dtype or not known:
             raise NotCompiled(f"a trace of {source.dtype}")
         if given.get("dtype") not in (None, type_.dtype) or len(axes) != 2:
             raise NotCompiled("a trace of another dtype")
