@@ -303,7 +303,7 @@ def products_and_extremes(q, k, p, n):
 def interpolated(q, k, p, n):
     s = 0.0
     for i in range(n):
-        xp = np.arange(len(q)) * (0.25 + 0.125 * i)
+        xp = np.sort(q)
         s += np.interp(0.3 * i, xp, q) + np.interp(p[:, 1], xp, q).sum() * 2 + np.interp(q[0], xp, xp)
         s += np.searchsorted(xp, p[:, 0]).sum() + np.searchsorted(xp, xp[::-1], side="right")[0]
         q[i % len(q)] = i % 4 * 0.3 + 0.1
