@@ -17,6 +17,8 @@
 #include "machine_lists.h"
 #include "objects.h"
 #include "pyframe.h"
+#include "search.h"
+#include "selections.h"
 #include "variates.h"
 
 enum {

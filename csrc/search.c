@@ -2,7 +2,9 @@
  * halvings, without branches, so that the processor does them side by side: 5 ns a key among 1000 numbers where NumPy's
  * search mispredicts ten branches. NumPy itself is asked about what is not as usual: vectors that do not grow, of which
  * its answer depends on the order of the keys, NaNs, few keys. */
-#include "program.h"
+#include "search.h"
+
+#include <string.h>
 
 #define GROUP 16
 #define MOST_PER_KEY 16 /* that the vector grows is looked at once; of many more numbers than keys NumPy sees only some */
@@ -92,6 +94,16 @@ search(int type_num, const void *a, npy_intp n, const void *keys, npy_intp *plac
         return grows_int(a, n) && search_int(a, n, keys, places, count, ups);
     }
     return 0;
+}
+
+int32_t
+dl_search_places(npy_intp type_num, npy_intp ups, const char *a, npy_intp n, const char *keys, npy_intp count, int64_t *places)
+{
+    if (n == 0) {
+        memset(places, 0, (size_t)count * sizeof *places);
+        return 0;
+    }
+    return !search((int)type_num, a, n, keys, (npy_intp *)places, count, ups != 0);
 }
 
 /* Whether it is an array that lies packed, in C order. */
@@ -218,7 +230,23 @@ interpolated(PyObject *x, PyObject *xp, PyObject *fp)
     return (PyObject *)result;
 }
 
+int32_t
+dl_search_interpolate(const double *x, npy_intp count, const double *xp, const double *fp, npy_intp n, int64_t *places,
+                      double *out)
+{
+    return n < 1 || !search(NPY_DOUBLE, xp, n, x, (npy_intp *)places, count, 1)
+           || !interpolate(x, (npy_intp *)places, count, xp, fp, n, out);
+}
+
 #else
+
+int32_t
+dl_search_interpolate(const double *Py_UNUSED(x), npy_intp Py_UNUSED(count), const double *Py_UNUSED(xp),
+                      const double *Py_UNUSED(fp), npy_intp Py_UNUSED(n), int64_t *Py_UNUSED(places),
+                      double *Py_UNUSED(out))
+{
+    return 1;
+}
 
 static PyObject *
 interpolated(PyObject *Py_UNUSED(x), PyObject *Py_UNUSED(xp), PyObject *Py_UNUSED(fp))

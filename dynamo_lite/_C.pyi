@@ -131,6 +131,11 @@ class Abi(NamedTuple):
     POSITION_LEAST: int
     POSITION_GREATEST: int
     BUFFERED: int
+    MASK_NOTES: int
+    SET_FIRST: int
+    SET_BOTH: int
+    SET_SECOND: int
+    MOST_COMPARED: int
     SEARCHES: int
     SEARCH_LEFT: int
     SEARCH_RIGHT: int

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.parameters import (
@@ -291,9 +292,12 @@ def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
         distance, stride = make("sub", start, stop), make("neg", step)  # type: ignore[arg-type]
     else:
         raise OpError("arange with step 0 raises")
-    if not ask(make("ge", distance, 1)):
-        return ArrayType(dtype, (0,))
     length = make("floordiv", make("sub", make("add", distance, stride), 1), stride)  # type: ignore[arg-type]
+    try:
+        if not ask(make("ge", distance, 1)):
+            return ArrayType(dtype, (0,))
+    except Undecided:  # in some iterations of a loop it has elements, in others it has none
+        length = make("max", length, 0)
     return ArrayType(dtype, (settle(length, ask),))
 
 

@@ -24,7 +24,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Dim, Symbol, is_symbolic
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
-from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Register
+from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Point, Register
 from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
 from dynamo_lite.program.ir import DType, Fold, Memref, Store, Swap, Value
 from dynamo_lite.schedule.steps import Alloc, Map, New, Operand, Put, Reduce, Reg
@@ -191,6 +191,11 @@ class ArrayBuilder(VectorBuilder):
         if self.copied & self.stored:
             raise NotCompiled("a store into an array that is handed on")
 
+    def written_copies(self) -> set[int]:
+        """The arrays that go in whose reshaped copies nobody may tell from views, though they are written: where these
+        lie packed there are no copies."""
+        return {base for base in self.reshaped_copies & self.stored if base is not None and base >= 0}
+
     def slot(self, given: Array) -> Array:
         """A copy of an array that goes into a loop, in a room for what the loop carries in its place."""
         whole = self.require_whole(given)
@@ -214,9 +219,11 @@ class ArrayBuilder(VectorBuilder):
             self.decline_reversed(source)
         self.sweep((target, source), lambda rows: self.copy(*rows))
 
-    def move(self, targets: Sequence[Array], sources: Sequence[Array], mark: int) -> list[Array]:
+    def move(
+        self, targets: Sequence[Array], sources: Sequence[Array], mark: int, lent: frozenset[int] = frozenset()
+    ) -> list[Array]:
         """Bring the sources into the rooms of the targets, all at once; the arrays there. mark: rooms from that number
-        on, and the targets' own, give their memory away."""
+        on, those that are lent, and the targets' own, give their memory away."""
         own = {target.room: target.room for target in targets}  # where what was in a room lies now
         waiting: list[int] = []  # what is copied when all memory has changed hands
         taken: set[int | None] = set()
@@ -230,7 +237,8 @@ class ArrayBuilder(VectorBuilder):
             for size, length in zip(source.sizes, target.sizes, strict=True):
                 self.require_size(size, length)
             at = own.get(source.room, source.room)
-            if source.room is None or (source.room < mark and source.room not in own):
+            again = source.room in taken and source.room in lent
+            if source.room is None or again or (source.room < mark and source.room not in {*own, *lent}):
                 waiting.append(place)
                 continue
             if source.room in taken:
@@ -260,16 +268,18 @@ class ArrayBuilder(VectorBuilder):
         if list(map(_form, ones)) != list(map(_form, others)):
             raise NotCompiled("a choice between unlike values")
 
-    def settle(self, outputs: list[Handed], rooms: dict[int, int], mark: int) -> list[Handed]:
+    def settle(
+        self, outputs: list[Handed], rooms: dict[int, int], mark: int, lent: frozenset[int] = frozenset()
+    ) -> list[Handed]:
         """Bring the arrays that a branch yields into the rooms of the choice, by the number of the output. mark: the
-        first room of the branch's."""
+        first room of the branch's; lent: others that may give their memory away."""
         arrays = {place: output for place, output in enumerate(outputs) if isinstance(output, Array)}
         for place, array in arrays.items():
             self.require_whole(array)
             if place not in rooms:
                 rooms[place] = self.new_room()
         targets = [replace(array, room=rooms[place]) for place, array in arrays.items()]
-        moved = dict(zip(arrays, self.move(targets, list(arrays.values()), mark), strict=True))
+        moved = dict(zip(arrays, self.move(targets, list(arrays.values()), mark, lent), strict=True))
         return [moved.get(place, output) for place, output in enumerate(outputs)]
 
     def merged(self, one: Handed, other: Handed, either: Either) -> Handed:
@@ -321,8 +331,15 @@ class ArrayBuilder(VectorBuilder):
 
     def alloc(self, step: Alloc, frame: Frame) -> None:
         """A new array, maybe filled."""
-        if not 1 <= len(step.shape) <= MOST_AXES or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
+        if len(step.shape) > MOST_AXES or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
             raise NotCompiled("a new array of other axes or dtype")
+        if not step.shape:
+            number = self.new_room()
+            point = Point(self.room_memory(number, step.dtype, self.exactly(1)), -1 - number)
+            if step.fill is not None:
+                self.nodes.append(Store(point.memref, (), self.operand(step.fill, step.dtype, frame)))
+            frame.registers[step.dst] = point
+            return
         if step.order != "C" and len(step.shape) > 1:
             self.require_ordered(step, frame)
         extents = [self.extent(dim, frame) for dim in step.shape]
@@ -341,6 +358,9 @@ class ArrayBuilder(VectorBuilder):
 
     def table(self, register: int, known: np.ndarray[Any, Any], frame: Frame) -> None:
         """A short array of constants, of a filter say: it is written where it is needed."""
+        if not known.ndim and known.dtype.kind in "biuf" and known.dtype.itemsize <= 8 and known.dtype.isnative:
+            frame.registers[register] = Point(self.cell(self.constant(known.dtype, known[()])), None)
+            return
         if not 1 <= known.ndim <= MOST_AXES or not 1 <= known.size <= MOST_CONSTANTS or not known.flags.c_contiguous:
             return
         if known.dtype.kind not in "biuf" or known.dtype.itemsize > 8 or not known.dtype.isnative:

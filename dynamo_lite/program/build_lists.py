@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
-from dynamo_lite.program.build_arrays import OBJECT, PYTHON_TYPES, ArrayBuilder
+from dynamo_lite.program.build_arrays import OBJECT, PYTHON_TYPES
+from dynamo_lite.program.build_functions import FunctionBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import Frame, Item, List
 from dynamo_lite.program.ir import Value
@@ -22,7 +23,7 @@ from dynamo_lite.schedule.steps import Cond, Loop, New, Put, Read, Reg, Schedule
 _LIMITS = {abi.READ_BOOL: (0, 1), abi.READ_IS_FLOAT: (0, 1), abi.READ_LENGTH: (0, (1 << 63) - 1)}
 
 
-class ListBuilder(ArrayBuilder):
+class ListBuilder(FunctionBuilder):
     """Lists beside arrays. kept: how many objects are kept."""
 
     def __init__(self, *args: object) -> None:

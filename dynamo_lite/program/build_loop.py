@@ -40,6 +40,7 @@ from dynamo_lite.program.ir import (
     Routine,
     Value,
 )
+from dynamo_lite.schedule.blocks import registers_used
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
@@ -47,6 +48,7 @@ from dynamo_lite.schedule.steps import (
     Loop,
     Machine,
     Map,
+    Masked,
     New,
     Put,
     Read,
@@ -75,12 +77,17 @@ def machine_form(loop: Loop, elementwise: Elementwise) -> Machine | None:
         single = type_ is None or type_.scalar or type_ == GENERATOR
         ndims.append(abi.OF_SCALAR if type_ is None or single else type_.ndim)
     machine = Machine(loop, tuple(dtypes), tuple(ndims))
-    builder = _Builder(machine, abi.CLASS_SPREAD * len(values), elementwise)
-    try:
-        builder.routine()
-    except NotCompiled:
-        return None
-    return replace(machine, vectors=tuple(sorted(builder.vectors)), rooms=builder.rooms)
+    while True:
+        builder = _Builder(machine, abi.CLASS_SPREAD * len(values), elementwise)
+        try:
+            builder.routine()
+        except NotCompiled:
+            in_order = builder.written_copies() - set(machine.in_order)
+            if not in_order:
+                return None
+            machine = replace(machine, in_order=tuple(sorted({*machine.in_order, *in_order})))
+            continue
+        return replace(machine, vectors=tuple(sorted(builder.vectors)), rooms=builder.rooms)
 
 
 def build_loop(machine: Machine, classes: str, elementwise: Elementwise) -> Routine:
@@ -100,6 +107,7 @@ class _Builder(DrawBuilder):
         self.forward = _tells_reversed(machine.loop.body)
         self.inputs: list[Value | Memref] = []
         self.outermost: set[Value | Memref] = set()  # what the outermost loop carries
+        self.vectors |= {(place, IN_ORDER) for place in machine.in_order}
 
     def routine(self) -> Routine:
         machine, loop = self.machine, self.machine.loop
@@ -165,8 +173,10 @@ class _Builder(DrawBuilder):
             for axis in range(ndim)
         )
         strides = [Value(f"{name}.s{axis}", INT64) for axis in range(ndim)]
-        if ndim and self.classes[place] in (abi.CLASS_PACKED, abi.CLASS_ITERATED):
-            strides[-1 if self.classes[place] == abi.CLASS_PACKED else 0] = self.stride(dtype.itemsize)
+        if ndim and (place in self.machine.in_order or self.classes[place] == abi.CLASS_PACKED):
+            strides[-1] = self.stride(dtype.itemsize)
+        elif ndim and self.classes[place] == abi.CLASS_ITERATED:
+            strides[0] = self.stride(dtype.itemsize)
         extents = tuple(size.value for size in sizes)
         memref = Memref(name, dtype, (ANY,) * ndim, extents, "operand", place, strides=tuple(strides))
         self.inputs.append(memref)
@@ -266,6 +276,7 @@ class _Builder(DrawBuilder):
         condition = self.truth(step.condition, frame)
         rooms: dict[int, int] = {}  # by the number of the output, of arrays
         origins: list[dict[int, Value | None]] = []
+        lent = self.unneeded(step, frame)
 
         def side(branch: Schedule) -> list[Handed]:
             around = Frame(frame.registers, frame.numbers)  # what is computed here is not known afterwards
@@ -277,14 +288,24 @@ class _Builder(DrawBuilder):
                     inner.numbers[place] = self.number(operand, around)
             self.enter_body(branch, inner)
             mark = self.rooms
+            inner.lent = lent
             self.body(branch, inner)
             origins.append(self.changed_origins(step.operands, 0, inner, frame))
-            return self.settle([self.output(output, inner) for output in branch.outputs], rooms, mark)
+            outputs = [self.output(output, inner) for output in branch.outputs]
+            return self.settle(outputs, rooms, mark, lent)
 
         then, ones = self.inside(lambda: side(step.then))
         orelse, others = self.inside(lambda: side(step.orelse))
         self.require_alike(ones, others)
         self.choose(step, frame, condition, then, orelse, ones, others, origins)
+
+    def unneeded(self, step: Cond, frame: Frame) -> frozenset[int]:
+        """The rooms of arrays that go into a choice, of which nobody needs what is there behind it."""
+        operands = [frame.registers[operand.index] for operand in step.operands if isinstance(operand, Reg)]
+        found = {one.room for one in operands if isinstance(one, Array) and one.room is not None}
+        found = {room for room in found if room >= frame.mark or room in frame.lent}
+        needed = [frame.registers[register] for register in frame.later if register in frame.registers]
+        return frozenset(found - {-1 - (one.base or 0) for one in needed if isinstance(one, Array | Point)})
 
     def output(self, output: Any, frame: Frame) -> Handed:
         """What a branch yields."""
@@ -392,13 +413,14 @@ class _Builder(DrawBuilder):
 
         def body() -> tuple[list[Handed], Value | None]:
             mark = self.rooms
+            slots = [slot for slot in objects.values() if isinstance(slot, Array)]
+            frame.lent = frozenset(slot.room for slot in slots if slot.room is not None)
             self.body(loop.body, frame)
             frame.told = [place for place, origin in entered.items() if origin_of(frame.registers[place]) is not origin]
             if not objects.keys() >= set(frame.told):
                 raise NotCompiled("an object from before a loop, which an iteration appends")
             outputs = loop.body.outputs[: len(firsts)]
             finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
-            slots = [slot for slot in objects.values() if isinstance(slot, Array)]
             moved = iter(self.move(slots, [final for final in finals if isinstance(final, Array)], mark))
             finals = [next(moved) if isinstance(final, Array) else final for final in finals]
             self.keep_carried(kept, [final for final in finals if isinstance(final, List)])
@@ -467,7 +489,10 @@ class _Builder(DrawBuilder):
                 frame.registers[register] = NumpyScalar(self.constant(known.dtype, known), None)
             elif isinstance(known, np.ndarray):
                 self.table(register, known, frame)
-        for step in schedule.steps:
+        frame.mark = self.rooms
+        later = used_later(schedule)
+        for place, step in enumerate(schedule.steps):
+            frame.later = later.get(place, frozenset())
             self.step(step, frame)
 
     def step(self, step: Step, frame: Frame) -> None:
@@ -496,6 +521,8 @@ class _Builder(DrawBuilder):
             self.reduce(step, frame)
         elif isinstance(step, Alloc):
             self.alloc(step, frame)
+        elif isinstance(step, Masked):
+            self.masked(step, frame)
         elif isinstance(step, Require):
             self.decline_unless(self.truth(step.condition, frame), abi.RETURNED_CONDITION)
         else:
@@ -524,6 +551,18 @@ def _tells_reversed(schedule: Schedule) -> bool:
         or any(map(_tells_reversed, bodies(step)))
         for step in schedule.steps
     )
+
+
+def used_later(schedule: Schedule) -> dict[int, frozenset[int]]:
+    """By the numbers of its choices: the registers that a schedule uses behind each."""
+    found: dict[int, frozenset[int]] = {}
+    used = {output.index for output in schedule.outputs if isinstance(output, Reg)}
+    if any(isinstance(step, Cond) for step in schedule.steps):
+        for place in reversed(range(len(schedule.steps))):
+            if isinstance(schedule.steps[place], Cond):
+                found[place] = frozenset(used)
+            used |= registers_used(schedule.steps[place])
+    return found
 
 
 def holds_loop(schedule: Schedule) -> bool:

@@ -145,7 +145,9 @@ class Frame:
     """What a body knows: its registers, of which the first `n_inputs` go in, the numbers that go into it (by input),
     and what was computed of them. read_only: registers with items of lists that are read as numbers; held: those with
     items that their list has as long as they are used. places: indices that were tested, by index and size. told:
-    inputs that an append has made objects of, or of what they may be."""
+    inputs that an append has made objects of, or of what they may be. mark: the first room of the body's own; lent:
+    others, of which nobody needs what is there behind the body; later: registers that the steps behind the one at hand
+    use."""
 
     registers: dict[int, Register] = field(default_factory=dict)
     numbers: dict[int, Number] = field(default_factory=dict)
@@ -155,6 +157,9 @@ class Frame:
     told: list[int] = field(default_factory=list)
     read_only: frozenset[int] = frozenset()
     held: frozenset[int] = frozenset()
+    mark: int = 0
+    lent: frozenset[int] = frozenset()
+    later: frozenset[int] = frozenset()
 
 
 class StepBuilder(ComplexBuilder):
@@ -219,6 +224,9 @@ class StepBuilder(ComplexBuilder):
 
     def view(self, step: ViewStep, frame: Frame) -> None:
         source = self.register(step.src, frame)
+        if isinstance(source, Point) and step.kind == "basic_index" and step.params == ():
+            frame.registers[step.dst] = self.fresh(self.load(source.memref)) if step.scalar else source
+            return
         if not isinstance(source, Array) or step.kind not in ("basic_index", "transpose"):
             raise NotCompiled(f"a view: {step.kind}")
         if step.kind == "transpose":
@@ -294,7 +302,10 @@ class StepBuilder(ComplexBuilder):
 
     def place(self, index: Scalar, size: Number, frame: Frame) -> Value:
         """An index into an axis of that size, counted from its begin; declines where it is out of range."""
-        number = self.number(index, frame)
+        return self.place_of(self.number(index, frame), size, frame)
+
+    def place_of(self, number: Number, size: Number, frame: Frame) -> Value:
+        """The same of a number."""
         key = (number.value, size.value)
         if key not in frame.places:
             at, other = number.value, None
@@ -541,7 +552,7 @@ class StepBuilder(ComplexBuilder):
         to_bool = target.memref.dtype.kind == "b"
         if isinstance(given, Reg):
             value = self.scalar(given, frame).value
-        elif is_scalar(given) and (kind_of(given) == "float" or (to_bool and kind_of(given) == "int")):
+        elif is_scalar(given) and (kind_of(given) == "float" or (to_bool and kind_of(given) in ("int", "bool"))):
             value = self.number(given, frame).value
         else:
             raise NotCompiled("a store of what is no number")

@@ -34,10 +34,10 @@ from dynamo_lite.program.build_steps import (
     Point,
     StepBuilder,
 )
-from dynamo_lite.program.element_ops import class_of
+from dynamo_lite.program.element_ops import class_of, exact_cast
 from dynamo_lite.program.ir import Alloc as AllocNode
 from dynamo_lite.program.ir import DType, For, If, Launch, Memref, Room, Value
-from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
+from dynamo_lite.schedule.steps import Call, Kernel, KernelOp, Map, Operand, Reg, Schedule, bodies
 from dynamo_lite.schedule.steps import View as ViewStep
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
@@ -57,13 +57,15 @@ LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, on
 
 class VectorBuilder(StepBuilder):
     """vectors: what is handled as a whole, as Machine has it. strict: of kernels that may meet two NaNs (watch.py).
-    copied: the bases of arrays of which there are two copies, in place of one object."""
+    copied: the bases of arrays of which there are two copies, in place of one object; reshaped_copies: those of arrays
+    that need not have been copied, had they been known to lie packed."""
 
     def __init__(self, elementwise: Elementwise, strict: bool) -> None:
         super().__init__(elementwise)
         self.vectors: set[tuple[int, ...]] = set()
         self.strict = strict
         self.copied: set[int | None] = set()
+        self.reshaped_copies: set[int | None] = set()
         self.rooms = 0
         self.n_tested = 0
 
@@ -79,7 +81,7 @@ class VectorBuilder(StepBuilder):
         elif step.function in POSITIONS and len(step.args) == 1:
             self.positions(step, frame)
         elif step.function is np.ndarray.ravel and step.kwargs in _IN_ORDER and len(step.args) == 1:
-            source = self.array(step.args[0], frame)
+            source = self.ravelled(step.args[0], frame)
             if step.kwargs != _IN_ORDER[0] and len(source.sizes) > 1:
                 if source.ordered is None:
                     raise NotCompiled("a ravel of axes that lie in another order")
@@ -126,13 +128,18 @@ class VectorBuilder(StepBuilder):
         """
         if not 1 <= len(shape) <= MOST_AXES:
             raise NotCompiled("a reshape to many axes")
-        packed = source.packed if len(source.sizes) > 1 else source.strides[0].number == source.dtype.itemsize
+        one = len(source.sizes) == 1
+        packed = source.strides[0].number == source.dtype.itemsize if one else source.packed
         if not packed or source.ordered is None:
             copy = self.packed_copy(source)
-            self.copied |= {source.base, copy.base}
+            if not (one and source.strides[0].number is not None and source.sizes[0].least > 1):
+                self.copied |= {source.base, copy.base}
+                self.reshaped_copies.add(source.base)
             source = replace(copy, held=None, room=None)
         assert source.ordered is not None
         self.require_short(source.sizes, source.axes)
+        if one and tuple(shape) == (-1,):
+            return replace(source, held=None, room=None, part=None)
         total = self.total(source.sizes)
         known = [self.number(dim, frame) for dim in shape if dim != -1]
         if len(known) < len(shape):
@@ -151,6 +158,14 @@ class VectorBuilder(StepBuilder):
         parts = (tuple(sizes), tuple(strides), tuple(axes))
         return Array(source.first, *parts, source.base, ordered=source.ordered, packed=True)
 
+    def ravelled(self, operand: Any, frame: Frame) -> Array:
+        """An operand that is an array; a single element as a vector of one."""
+        register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
+        if not isinstance(register, Point):
+            return self.array(operand, frame)
+        parts = ((self.exactly(1),), (self.stride(register.memref.dtype.itemsize),), (frozenset[Axis](),))
+        return Array(register.memref, *parts, register.base)
+
     def array(self, operand: Any, frame: Frame) -> Array:
         """An operand that is an array."""
         register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
@@ -166,8 +181,9 @@ class VectorBuilder(StepBuilder):
         if class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
             raise NotCompiled(f"a product of {dtype}")
         a, b = (self.array(arg, frame) for arg in step.args)
-        if any(len(operand.sizes) > 2 or operand.dtype != dtype for operand in (a, b)):
+        if any(len(operand.sizes) > 2 for operand in (a, b)):
             raise NotCompiled("a product of what are no vectors or matrices")
+        a, b = (self.cast_array(operand, dtype) for operand in (a, b))
         if vectors != (len(a.sizes) == len(b.sizes) == 1):
             raise NotCompiled("a product of other arrays")
         if not vectors and step.function is not np.matmul and not (dtype.char in "fd" and dot_is_matmul()):
@@ -189,6 +205,20 @@ class VectorBuilder(StepBuilder):
         begins = [self.begin(x) for x in (out, a, b)]
         self.helper("matmul", (what, *begins, *left, *right), failure=abi.RETURNED_PRODUCT)
         frame.registers[step.dsts[0]] = out
+
+    def cast_array(self, source: Array, dtype: DType) -> Array:
+        """An array as another dtype, in C order, as NumPy converts an operand."""
+        if source.dtype == dtype:
+            return source
+        if not exact_cast(source.dtype, dtype) or not np.can_cast(source.dtype, dtype) or source.ordered is None:
+            raise NotCompiled(f"an array of {source.dtype} as {dtype}")
+        self.vectors |= source.ordered if len(source.sizes) > 1 else set()
+        self.require_short(source.sizes, source.axes)
+        cast = KernelOp("cast", (0,), (source.dtype,), (dtype,))
+        step = Map(Kernel((source.dtype,), (cast,), (1,)), (), (), (), (), ())
+        result = self.room(dtype, source.sizes, source.axes)
+        self.sweep([source, result], lambda rows: self.launch(step, rows, 1), 2)
+        return result
 
     def linalg(self, step: Call, frame: Frame) -> None:
         """A matrix of doubles inverted, solved or factored, by NumPy's loop."""
@@ -388,7 +418,14 @@ class VectorBuilder(StepBuilder):
         if _is_tested(lengths, axes):
             self.vectors.add(WINDOW)
             return
+        tested = any(place < TESTED for known in axes for place, _ in known)
         axes = [frozenset(one for one in known if one[0] > TESTED) for known in axes]
+        if tested:
+            self.vectors |= {axis for known in axes for axis in known}
+            if prod(length.most for length in lengths) > LONGEST:
+                total = self.total(lengths).value
+                self.decline_if(self.op("greater", total, self.constant(INT64, LONGEST)), abi.RETURNED_LONG)
+            return
         for length, known in zip(lengths, axes, strict=True):
             self.vectors |= {axis for axis in known if axis != WINDOW}
             if length.most <= abi.MOST_VECTOR and not known:

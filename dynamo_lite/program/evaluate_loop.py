@@ -23,11 +23,13 @@ from dynamo_lite.ops.draws import BELOW
 from dynamo_lite.ops.lists import read_object
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
+from dynamo_lite.program.evaluate_memory import array_at as _at
+from dynamo_lite.program.evaluate_memory import array_over as _array
+from dynamo_lite.program.evaluate_selections import SELECTIONS
 from dynamo_lite.program.ir import (
     INDEX,
     Alloc,
     Decline,
-    DType,
     Element,
     Fold,
     For,
@@ -91,20 +93,6 @@ def evaluate_routine(routine: Routine, inputs: Sequence[Any], numbers: range) ->
             packed = _array(evaluation.addresses[value], like.shape, like.strides, like.dtype)
             ended.results.append((packed.copy(), number))
     return ended
-
-
-class _Memory:
-    __array_interface__: dict[str, Any]
-
-
-def _array(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Array:
-    """An array over memory that somebody keeps."""
-
-    memory = _Memory()
-    memory.__array_interface__ = {
-        "shape": shape, "strides": strides, "typestr": dtype.str, "data": (address, False), "version": 3,
-    }  # fmt: skip
-    return np.asarray(memory)
 
 
 class _Evaluation:
@@ -253,11 +241,6 @@ class _Evaluation:
             raise _Declined(node.failure) from None
         for one in node.results:
             self.values[one] = result if one.dtype.hasobject else one.dtype.type(result)
-
-
-def _at(array: Array, shape: Sequence[Any], strides: Sequence[Any]) -> Array:
-    """The array of that shape that begins at an element."""
-    return _array(array.ctypes.data, tuple(map(int, shape)), tuple(map(int, strides)), array.dtype)
 
 
 def _real(function: Callable[..., Any]) -> Callable[..., float]:
@@ -440,6 +423,7 @@ def _draw_order(generator: Any, out: Array, n: Any) -> None:
 
 
 HELPERS: dict[str, Callable[..., Any]] = {
+    **SELECTIONS,
     "power": lambda a, b: a**b,
     "power_float": lambda a, b: a**b,
     "python_power": _real(lambda a, b: a**b),

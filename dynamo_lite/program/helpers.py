@@ -10,6 +10,7 @@ RESULT_AT = {
     **{"python_power": 2, "python_function": 3, "product": 1, "fold": 1, "object_number": 2, "list_number": 3},
     **{"object_tag": 2, "list_item": 4, "list_pop": 4, "list_repeated": 4, "list_copy": 5, "list_join": 4},
     "tuple_item": 5,
+    "product_of": 0,
 }
 TAKES_BLOCK = (
     *("append_scalar", "append_array", "new_list", "draw", "draw_integers", "keep", "list_item", "list_touch"),

@@ -108,6 +108,8 @@ def call(node: Node) -> Direct:
         names = _UFUNC_METHODS[node.op]
         keywords = {names.get(key, key): value for key, value in params.items() if key != "ufunc"}
         return getattr(params["ufunc"], node.op), node.args, keywords
+    if node.op == "inner" and not params and _has_doubles(node.args, 1):
+        return np.dot, node.args, {}  # both call the dtype's own function, of these very vectors
     if node.op == "dot" and not params and all(map(_is_array, node.args)) and _sums_one(*node.args):
         return dot_along_one, node.args, {}
     beneath = _beneath(node)

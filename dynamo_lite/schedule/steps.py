@@ -209,7 +209,8 @@ class Machine:
     None). vectors: pairs of a place among these and an axis that is handled as a whole, or several pairs one behind the
     other, whose sizes are multiplied; where that is long, the loop runs step by step. Axis -1: so it does where that
     array does not lie packed in C order. Place -1: slices whose bounds an array gives, of which the code itself looks
-    how long they are. rooms: how many arrays the code makes.
+    how long they are. rooms: how many arrays the code makes. in_order: places of arrays that the code takes to lie
+    packed in C order (axis -1 of vectors is among theirs).
     """
 
     loop: Loop
@@ -217,6 +218,7 @@ class Machine:
     ndims: tuple[int, ...]
     vectors: tuple[tuple[int, ...], ...] = ()
     rooms: int = 0
+    in_order: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
