@@ -190,7 +190,7 @@ def _fix_short_rows(machine: Machine, bound: ops.Bound) -> None:
     if tracer.regions or not isinstance(node, Node) or len(bound.params["axes"]) != 1:
         return
     (axis,), shape = bound.params["axes"], node.array_type.shape
-    if (len(shape), axis) not in ((2, 1), (3, 2), (3, 0)) or not is_symbolic(shape[axis]):
+    if (len(shape), axis) not in ((2, 1), (2, 0), (3, 2), (3, 0)) or not is_symbolic(shape[axis]):
         return
     if not any(map(tracer.varies, shape)):
         sizes = [int(tracer.hint(size)) for size in shape]  # type: ignore[arg-type]

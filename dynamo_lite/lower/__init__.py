@@ -53,7 +53,8 @@ def _lower(result: Graph, orders: Orders) -> None:
     dead_code(result)
     assemble(result, orders)
     dead_code(result)
-    short_axes(result)
+    if orders.lies is None:
+        short_axes(result)
     functionalise(result, orders.are_alike)
     # In a loop's body arrays that are put together would have no machine form (program/build_arrays.py).
     if orders.lies is not None and columns(result, orders):

@@ -332,3 +332,43 @@ def test_what_lies_otherwise_now_is_left() -> None:
             for ours, theirs in zip(fast(x, y), program(x, y), strict=True):
                 assert ours.tobytes() == theirs.tobytes() and ours.strides == theirs.strides
     assert not dict(fast.explain().stats)["declines"]
+
+
+def deflected(position: Any, observer: Any) -> Any:
+    both = position + observer
+    lengths = [np.sqrt((one * one).sum(axis=0)) for one in (position, both, observer)]
+    p, q, e = (one / np.where(length, length, 1.0) for one, length in zip((position, both, observer), lengths))
+    across = (e * p).sum(axis=0)
+    turned = ((p * q).sum(axis=0) * e - across * q) / (2.0 + (q * e).sum(axis=0))
+    return (np.abs(across) < 0.99) * turned * lengths[0], q[0] * e.max(axis=0) - p.min(axis=0)
+
+
+@pytest.mark.parametrize("lies", ["C", "F", "wide", "every other", "backwards", "both", "one for all"])
+@pytest.mark.parametrize("columns", (0, 1, 2, 4, 9, 40))
+def test_vectors_by_their_first_axis(lies: str, columns: int) -> None:
+    def lying(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        match lies:
+            case "F" | "both":
+                return np.asfortranarray(x)
+            case "wide":
+                return np.repeat(x, 2, axis=0)[:3]
+            case "every other":
+                return np.repeat(x, 2, axis=1)[:, ::2]
+            case "backwards":
+                return np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
+            case "one for all":
+                return np.broadcast_to(x[:, :1], x.shape)
+        return x
+
+    x, y = (np.ascontiguousarray(points(columns, seed=seed).T) for seed in (1, 7))
+    check(deflected, lying(x), y if lies == "both" else lying(y))
+    check(deflected, y, lying(x))
+    special = np.random.default_rng(3).choice(SPECIAL, (2, 3, columns))
+    check(deflected, lying(special[0]), y if lies == "both" else lying(special[1]))
+
+
+def test_vectors_by_their_first_axis_in_one_kernel() -> None:
+    text = lowered(deflected, np.ones((3, 40)), np.ones((3, 40)))
+    assert "reduce" not in text and "[3, s" in text, text
+    assert "reduce" in lowered(deflected, np.ones((8, 40)), np.ones((8, 40)))
+    assert "reduce" in lowered(deflected, np.ones((3, 3)), np.ones((3, 3)))
