@@ -24,6 +24,7 @@ from dynamo_lite.lower.lists import lists
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
+from dynamo_lite.lower.products import products
 from dynamo_lite.lower.shift import shift
 from dynamo_lite.lower.short_axes import short_axes
 from dynamo_lite.ops.borders import order_of
@@ -51,6 +52,7 @@ def _lower(result: Graph, orders: Orders) -> None:
             _lower(region, Orders(None, orders.going_into(node), region.facts))
     numbers(result)
     dead_code(result)
+    products(result)
     assemble(result, orders)
     dead_code(result)
     if orders.lies is None:
