@@ -209,9 +209,11 @@ class _Taker:
         ufunc, dtype, width = node.params["ufunc"], x.array_type.dtype, self.width_of(x)
         if ufunc not in _FOLDS or reduce_dtypes(ufunc, dtype, node.params.get("dtype")) != (dtype, dtype):
             return False
+        if width == 1:
+            return False  # NB: a copy
         if ufunc in (np.logical_and, np.logical_or):
             return dtype.kind == "b"
-        return width > 1 and dtype.char in "fdbBhHiIlLqQ" and _folds_one_by_one(ufunc, dtype.char, width)
+        return dtype.char in "fdbBhHiIlLqQ" and _folds_one_by_one(ufunc, dtype.char, width)
 
     def is_cross(self, node: Node) -> bool:
         if node.op != "cross" or not self.axis or not self.is_short(node) or node.array_type.dtype.kind not in "iuf":

@@ -375,3 +375,11 @@ def test_vectors_by_their_first_axis_in_one_kernel() -> None:
     assert "reduce" not in text and "[3, s" in text, text
     assert "reduce" in lowered(deflected, np.ones((8, 40)), np.ones((8, 40)))
     assert "reduce" in lowered(deflected, np.ones((3, 3)), np.ones((3, 3)))
+
+
+@pytest.mark.parametrize("function", [np.any, np.all, np.max, np.sum])
+@pytest.mark.parametrize("axis", (0, 1))
+def test_one_row_or_column_is_copied(function: Any, axis: int) -> None:
+    shape = (1, 9) if axis == 0 else (9, 1)
+    for array in (np.ones(shape, bool), np.broadcast_to(np.True_, shape), np.ones(shape)):
+        check(lambda x: (function(x, axis=axis), x), array)
