@@ -14,6 +14,7 @@ import numpy as np
 from dynamo_lite.backends.kernels.complexes import is_fused
 from dynamo_lite.backends.kernels.divisions import compiled_division
 from dynamo_lite.backends.kernels.extremes import compiled_extreme, known_extreme
+from dynamo_lite.backends.kernels.lengths import compiled_length
 from dynamo_lite.backends.kernels.loops import loop_is_elementwise
 
 from dynamo_lite._C import abi
@@ -59,7 +60,7 @@ def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
 
 def _compiled(op: Element) -> Element:
     """The operation, compiled where its bits are known but for what is in doubt."""
-    return compiled_division(compiled_extreme(op))
+    return compiled_length(compiled_division(compiled_extreme(op)))
 
 
 def machine(loop: Loop) -> Machine | None:

@@ -25,6 +25,7 @@ import numpy as np
 
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.division_ops import EMITTED, meaning_in_doubt
+from dynamo_lite.program.length_ops import emit_length, length_in_doubt
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -591,6 +592,9 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         rows[f"{name}_or_doubt", letter] = ElementOp(
             meaning_in_doubt(name), _first_of(divided), raises=True, offered=False, emit_pair=divided
         )
+    rows["hypot_or_doubt", "f"] = ElementOp(
+        length_in_doubt, _first_of(emit_length), raises=True, offered=False, emit_pair=emit_length
+    )
     for step, name, predicate in (("least", "minimum", "olt"), ("greatest", "maximum", "ogt")):
         kept = functools.partial(_extreme_of, name)
         rows[step, "f"] = ElementOp(kept, _extreme(predicate), raises=True, offered=False)
