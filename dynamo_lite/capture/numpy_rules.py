@@ -523,6 +523,7 @@ def _item_read(machine: Machine, item: Value) -> Value:
 def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
     """array[index]."""
     items = _index_items(machine, index, array.node.array_type.ndim)
+    items = masks.instead_of_places(machine.tracer, array.node, items)
     mark = len(machine.tracer.graph.nodes)
     try:
         chosen = masks.selection(machine.tracer, array.node, items)
@@ -556,7 +557,10 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
     key, stored = raw(machine, _numbers_read(machine, index, array.node.array_type.ndim)), raw(machine, value)
     mark = len(tracer.graph.nodes)
     try:
-        chosen = masks.selection(tracer, array.node, key if isinstance(key, tuple) else (key,))
+        given = key if isinstance(key, tuple) else (key,)
+        items = masks.instead_of_places(tracer, array.node, given)
+        key = key if items is given else items[0]
+        chosen = masks.selection(tracer, array.node, items)
         if chosen is not None and isinstance(stored, Node) and _is_for_each(stored, chosen):
             masks.put(tracer, chosen, stored)
         else:
