@@ -19,6 +19,7 @@ from dynamo_lite.ops.reductions import ONE_BY_ONE
 
 _OF_ROWS = frozenset(((2, 1), (2, 0), (3, 2), (3, 0)))  # how many axes there are, and which one is reduced
 MOST_PRODUCTS = 64
+MANY = 64  # columns: beside fewer, few rows may as well be samples, of which there are others at the next call
 
 
 def fix_short_axes(tracer: Tracer, bound: ops.Bound) -> ops.Bound:
@@ -41,7 +42,8 @@ def _fix_rows(tracer: Tracer, bound: ops.Bound) -> None:
         return
     if not any(map(tracer.varies, shape)):
         sizes = [int(tracer.hint(size)) for size in shape]  # type: ignore[arg-type]
-        if sizes[axis] <= ONE_BY_ONE and sizes[axis] < min(sizes[:axis] + sizes[axis + 1 :]):
+        least = MANY if (len(shape), axis) == (2, 0) else sizes[axis] + 1
+        if sizes[axis] <= ONE_BY_ONE and min(sizes[:axis] + sizes[axis + 1 :]) >= least:
             tracer.specialise(NumberValue(None, shape[axis]))
 
 

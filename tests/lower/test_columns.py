@@ -347,7 +347,7 @@ def deflected(position: Any, observer: Any) -> Any:
 
 
 @pytest.mark.parametrize("lies", ["C", "F", "wide", "every other", "backwards", "both", "one for all"])
-@pytest.mark.parametrize("columns", (0, 1, 2, 4, 9, 40))
+@pytest.mark.parametrize("columns", (0, 1, 2, 9, 70))
 def test_vectors_by_their_first_axis(lies: str, columns: int) -> None:
     def lying(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         match lies:
@@ -371,10 +371,10 @@ def test_vectors_by_their_first_axis(lies: str, columns: int) -> None:
 
 
 def test_vectors_by_their_first_axis_in_one_kernel() -> None:
-    text = lowered(deflected, np.ones((3, 40)), np.ones((3, 40)))
+    text = lowered(deflected, np.ones((3, 70)), np.ones((3, 70)))
     assert "reduce" not in text and "[3, s" in text, text
-    assert "reduce" in lowered(deflected, np.ones((8, 40)), np.ones((8, 40)))
-    assert "reduce" in lowered(deflected, np.ones((3, 3)), np.ones((3, 3)))
+    for shape in ((8, 70), (3, 3), (4, 20)):
+        assert "reduce" in lowered(deflected, np.ones(shape), np.ones(shape))
 
 
 @pytest.mark.parametrize("function", [np.any, np.all, np.max, np.sum])
