@@ -10,6 +10,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite.lower import lower
+from tests.copies import copies_of
 from tests.oracle import Conditions, require_equal
 
 SPECIAL = (0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, -np.nan, 3.0)
@@ -383,3 +384,22 @@ def test_one_row_or_column_is_copied(function: Any, axis: int) -> None:
     shape = (1, 9) if axis == 0 else (9, 1)
     for array in (np.ones(shape, bool), np.broadcast_to(np.True_, shape), np.ones(shape)):
         check(lambda x: (function(x, axis=axis), x), array)
+
+
+def test_vectors_that_become_few() -> None:
+    """What was compiled for many vectors serves few of them as well: NumPy reduces a single one otherwise."""
+
+    def of(columns: int, order: str = "C") -> Any:
+        special = np.random.default_rng(columns).choice(SPECIAL, (2, 3, columns))
+        return tuple(np.array(one, order=order).copy(order) for one in special)
+
+    variants = [of(columns, order) for columns in (0, 1, 2, 3, 9, 64) for order in ("CF" if columns > 1 else "C")]
+    for conditions in (Conditions(), Conditions({"all": "ignore"})):
+        require_equal(
+            deflected,
+            copies_of(*of(70)),
+            compile=dynamo_lite.compile,
+            compile_options={"options": {"cost_model": False}},
+            conditions=conditions,
+            variants=[copies_of(*one) for one in variants],
+        )
