@@ -264,6 +264,22 @@ dl_layout_common(const DlReg *regs, const int32_t *like, int n, int nd, const np
     return 0;
 }
 
+/* Whether both have one order of axes, sizes of 1 aside. NB: not their strides, which borders make larger. */
+static int
+are_ordered_alike(const DlLayout *one, const DlLayout *other)
+{
+    for (int i = 0; i < one->nd; i++) {
+        for (int j = i + 1; j < one->nd; j++) {
+            if (one->shape[i] != 1 && one->shape[j] != 1
+                && (magnitude(one->strides[i]) < magnitude(one->strides[j]))
+                       != (magnitude(other->strides[i]) < magnitude(other->strides[j]))) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 /* Rule (4): whether a result in the place of an operand might lie otherwise. */
 static int
 may_be_elided(const DlKernelOp *op, const DlLayout *values, const DlLayout *out)
@@ -276,12 +292,9 @@ may_be_elided(const DlKernelOp *op, const DlLayout *values, const DlLayout *out)
     for (int i = 0; i < op->n_operands && op->n_outs == 1 && out->nd > 1 && bytes >= LEAST; i++) {
         const DlLayout *value = &values[op->operands[i]];
         if (value->made && value->itemsize == out->itemsize && value->nd == out->nd
-            && memcmp(value->shape, out->shape, (size_t)out->nd * sizeof *out->shape) == 0) {
-            for (int axis = 0; axis < out->nd; axis++) {
-                if (out->shape[axis] != 1 && value->strides[axis] != out->strides[axis]) {
-                    return 1;
-                }
-            }
+            && memcmp(value->shape, out->shape, (size_t)out->nd * sizeof *out->shape) == 0
+            && !are_ordered_alike(value, out)) {
+            return 1;
         }
     }
     return 0;

@@ -12,7 +12,9 @@ from typing import TypeVar
 
 import numpy as np
 from dynamo_lite.backends.kernels.complexes import is_fused
+from dynamo_lite.backends.kernels.divisions import compiled_division
 from dynamo_lite.backends.kernels.extremes import compiled_extreme, known_extreme
+from dynamo_lite.backends.kernels.lengths import compiled_length
 from dynamo_lite.backends.kernels.loops import loop_is_elementwise
 
 from dynamo_lite._C import abi
@@ -48,12 +50,17 @@ def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     NaNs meet."""
     classes, with_rows, by_loops, strict = options(classes)
     by_vectors = () if lanes is None else (partial(vectorise, lanes=lanes),)
-    change = known_extreme if by_loops else compiled_extreme
+    change = known_extreme if by_loops else _compiled
     if kernel.fold is not None and classes.endswith(abi.CLASS_ITERATED):
         return _through(build_fold(kernel, classes, change), (hoist, *by_vectors, place))
     parts = partial(pairs, fused=is_fused, strict=strict)
     passes = (split, parts, keep, hoist, *by_vectors, partial(watch, strict=strict), place)
     return _through(build(kernel, classes, with_rows, change), passes)
+
+
+def _compiled(op: Element) -> Element:
+    """The operation, compiled where its bits are known but for what is in doubt."""
+    return compiled_length(compiled_division(compiled_extreme(op)))
 
 
 def machine(loop: Loop) -> Machine | None:

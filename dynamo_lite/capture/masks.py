@@ -77,6 +77,31 @@ def selection(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> Selection | No
 _WHOLE = slice(None)
 
 
+def instead_of_places(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index with a mask instead of the places where np.nonzero, or np.where, has found it true: ``x[np.where(m)]``.
+    As it is where there are others, the mask may have changed since, or the array has another size."""
+    if not index or not all(isinstance(entry, Node) and entry.op == "tuple_get" for entry in index):
+        return index
+    (found, *others) = dict.fromkeys(entry.args[0] for entry in index)
+    nodes = tracer.graph.nodes
+    if others or not isinstance(found, Node) or found.op != "nonzero" or found not in nodes:
+        return index
+    (mask,) = found.args
+    if not isinstance(mask, Node) or not ops.masks.is_mask(mask) or x.array_type.ndim < mask.array_type.ndim:
+        return index
+    if [entry.params["index"] for entry in index] != list(range(mask.array_type.ndim)):
+        return index
+    places = {node: place for place, node in enumerate(nodes)}
+    since = nodes[places[found] :]
+    if not all(_apart(written(node), origins(mask), places) for node in since if _writes(node)):
+        return index
+    for size, own in zip(mask.array_type.shape, x.array_type.shape, strict=False):
+        same = make("eq", size, own)
+        if tracer.varies(same) or not tracer.relate(same):
+            return index
+    return (mask,)
+
+
 def _is_plain(entry: Any) -> bool:
     """Whether it is a slice or a number, which says nothing of the size of what is selected."""
     is_int = isinstance(entry, np.integer) or (is_scalar(entry) and kind_of(entry) == "int")
@@ -189,10 +214,9 @@ def _counted(tracer: Tracer, mask: Node) -> tuple[Node, Symbol] | None:
     places = {node: place for place, node in enumerate(nodes)}
     stores = [(place, written(node)) for place, node in enumerate(nodes) if _writes(node)]
     for node in reversed(nodes):
-        if node.op != "count_true":
+        counted = node.args[0] if node.op in ("count_true", "nonzero") else None
+        if not isinstance(counted, Node) or not ops.masks.is_mask(counted):
             continue
-        counted = node.args[0]
-        assert isinstance(counted, Node)
         memory: set[Node] = set()
         if not _same(counted, mask, memory, _DEEPEST):
             continue

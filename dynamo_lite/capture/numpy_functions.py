@@ -123,6 +123,8 @@ def _digitize(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if x is None or bins is None or type(right) is not bool or given.keys() - {"x", "bins", "right"} or len(args) > 3:
         raise Break("op-without-rule", "np.digitize in this form")
     x, bins = machine.realised(x), machine.realised(bins)
+    if isinstance(bins, SequenceValue):
+        bins = numpy_rules.call_numpy(machine, np.asarray, [bins], {}) or bins
     types = [one.node.array_type if isinstance(one, ArrayValue) else None for one in (x, bins)]
     if types[1] is None or types[1].ndim != 1 or types[1].dtype.kind not in "iuf":
         raise Break("op-without-rule", "np.digitize with bins that are no array of numbers")

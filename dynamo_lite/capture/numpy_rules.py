@@ -20,6 +20,7 @@ from dynamo_lite.capture import known, masks
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar
 from dynamo_lite.capture.rows import filled_array, length_of_part
+from dynamo_lite.capture.short_axes import fix_short_axes
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.temporaries import are_exchanged
@@ -145,8 +146,7 @@ def no_rule(error: ops.OpError) -> Exception:
 def complete(machine: Machine, bound: ops.Bound) -> Value:
     """Append a bound call, and the store into its out=; an op without a rule for its operands is a break."""
     tracer = machine.tracer
-    if bound.op == "reduce":
-        _fix_short_rows(machine, bound)
+    bound = fix_short_axes(tracer, bound)
     if bound.out is not None and _looks_at_result(bound.op, bound.out.array_type.dtype):
         return _into_itself(machine, bound)
     if _is_done_in_place(bound):
@@ -182,20 +182,6 @@ def _require_another_mask(tracer: Tracer, bound: ops.Bound) -> None:
             masks.require_another(tracer, bound.out, mask)
         except ops.OpError as error:
             raise no_rule(error) from None
-
-
-def _fix_short_rows(machine: Machine, bound: ops.Bound) -> None:
-    """Guard how long an axis is that is reduced, where lowering takes arrays apart along it (lower/columns.py)."""
-    tracer, (node,) = machine.tracer, bound.args
-    if tracer.regions or not isinstance(node, Node) or len(bound.params["axes"]) != 1:
-        return
-    (axis,), shape = bound.params["axes"], node.array_type.shape
-    if (len(shape), axis) not in ((2, 1), (3, 2), (3, 0)) or not is_symbolic(shape[axis]):
-        return
-    if not any(map(tracer.varies, shape)):
-        sizes = [int(tracer.hint(size)) for size in shape]  # type: ignore[arg-type]
-        if sizes[axis] <= ops.reductions.ONE_BY_ONE and sizes[axis] < min(sizes[:axis] + sizes[axis + 1 :]):
-            tracer.specialise(NumberValue(None, shape[axis]))
 
 
 def _open_size(tracer: Tracer) -> Symbol:
@@ -537,6 +523,7 @@ def _item_read(machine: Machine, item: Value) -> Value:
 def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
     """array[index]."""
     items = _index_items(machine, index, array.node.array_type.ndim)
+    items = masks.instead_of_places(machine.tracer, array.node, items)
     mark = len(machine.tracer.graph.nodes)
     try:
         chosen = masks.selection(machine.tracer, array.node, items)
@@ -570,7 +557,10 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
     key, stored = raw(machine, _numbers_read(machine, index, array.node.array_type.ndim)), raw(machine, value)
     mark = len(tracer.graph.nodes)
     try:
-        chosen = masks.selection(tracer, array.node, key if isinstance(key, tuple) else (key,))
+        given = key if isinstance(key, tuple) else (key,)
+        items = masks.instead_of_places(tracer, array.node, given)
+        key = key if items is given else items[0]
+        chosen = masks.selection(tracer, array.node, items)
         if chosen is not None and isinstance(stored, Node) and _is_for_each(stored, chosen):
             masks.put(tracer, chosen, stored)
         else:

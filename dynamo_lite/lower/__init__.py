@@ -24,6 +24,7 @@ from dynamo_lite.lower.lists import lists
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
+from dynamo_lite.lower.products import products
 from dynamo_lite.lower.shift import shift
 from dynamo_lite.lower.short_axes import short_axes
 from dynamo_lite.ops.borders import order_of
@@ -51,9 +52,11 @@ def _lower(result: Graph, orders: Orders) -> None:
             _lower(region, Orders(None, orders.going_into(node), region.facts))
     numbers(result)
     dead_code(result)
+    products(result)
     assemble(result, orders)
     dead_code(result)
-    short_axes(result)
+    if orders.lies is None:
+        short_axes(result)
     functionalise(result, orders.are_alike)
     # In a loop's body arrays that are put together would have no machine form (program/build_arrays.py).
     if orders.lies is not None and columns(result, orders):

@@ -38,6 +38,7 @@ from dynamo_lite.ops.samples import Samples
 
 MOST_OPERATIONS = 300  # that a chain of rows becomes
 RANKS = (2, 3)
+_LENGTHS = (512, 1, 2, 3, 5, 8, 13, 300)  # of arrays on which reductions are tried out
 WHOLE = (None, None, None)
 _FOLDS: dict[np.ufunc, str] = {
     np.add: "add",
@@ -51,8 +52,8 @@ _STEPS = {np.minimum: "least", np.maximum: "greatest"}  # of floats
 
 
 def columns(graph: Graph, orders: Orders) -> bool:
-    """Take apart what is short along its last axis, or the first one of three, wherever that spares a reduction or a
-    product; whether there was any."""
+    """Take apart what is short along its last axis, or its first one, wherever that spares a reduction or a product;
+    whether there was any."""
     found = False
     for axis in (-1, 0):
         orders.forget()
@@ -147,7 +148,7 @@ class _Taker:
         if not isinstance(node.type, ArrayType) or node.type.dtype.kind not in "biuf":
             return False
         shape = list(node.type.shape)
-        if len(shape) not in (RANKS if self.axis else RANKS[1:]):
+        if len(shape) not in RANKS:
             return False
         width = shape.pop(self.axis)
         return type(width) is int and 1 <= width <= ONE_BY_ONE and all(_is_long(size) for size in shape)
@@ -208,9 +209,11 @@ class _Taker:
         ufunc, dtype, width = node.params["ufunc"], x.array_type.dtype, self.width_of(x)
         if ufunc not in _FOLDS or reduce_dtypes(ufunc, dtype, node.params.get("dtype")) != (dtype, dtype):
             return False
+        if width == 1:
+            return False  # NB: a copy
         if ufunc in (np.logical_and, np.logical_or):
             return dtype.kind == "b"
-        return width > 1 and dtype.char in "fdbBhHiIlLqQ" and _folds_one_by_one(ufunc, dtype.char, width)
+        return dtype.char in "fdbBhHiIlLqQ" and _folds_one_by_one(ufunc, dtype.char, width)
 
     def is_cross(self, node: Node) -> bool:
         if node.op != "cross" or not self.axis or not self.is_short(node) or node.array_type.dtype.kind not in "iuf":
@@ -444,10 +447,14 @@ def _folds_one_by_one(ufunc: np.ufunc, char: str, width: int) -> bool:
     with np.errstate(all="ignore"):
         start = [np.zeros(512, char)] if _starts_with_zero(ufunc, char) else []
         expected = functools.reduce(step, start + [np.ascontiguousarray(one) for one in rows.T])
-        found = [ufunc.reduce(lay(rows), axis=1) for lay in lying]
+        found = [ufunc.reduce(lay(rows[:length]), axis=1) for lay in lying for length in _LENGTHS]
     # What becomes of two NaNs that are added, and of others than np.nan, kernels look after.
     sure = ~np.isnan(expected) | ((_bits(expected) == _bits(np.array(np.nan, char))) & (ufunc in _STEPS))
-    return all(np.array_equal(np.isnan(one), np.isnan(expected)) and _same(one[sure], expected[sure]) for one in found)
+    for one in found:
+        wanted, at = expected[: len(one)], sure[: len(one)]
+        if not np.array_equal(np.isnan(one), np.isnan(wanted)) or not _same(one[at], wanted[at]):
+            return False
+    return True
 
 
 def _bits(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -9,6 +9,8 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %cross: float64[3] = cross(%x, %y)            ->  %made = empty_like(%x); store %made[0], subtract(...) ...
     %power: float64[s0] = power(%x, 2.0)          ->  %square: float64[s0] = square(%x)
     %divide: float64[s0] = divide(%x, 4.0)        ->  %multiply: float64[s0] = multiply(%x, 0.25)
+    %remainder: int64[s0] = remainder(%x, 8)      ->  %bitwise_and: int64[s0] = bitwise_and(%x, 7)
+    %radians: float64[s0] = radians(%x)           ->  %multiply: float64[s0] = multiply(%x, 0.017453292519943295)
 
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
 bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. It is a ufunc and no astype:
@@ -230,6 +232,39 @@ def _divide(graph: Graph, node: Node) -> Node | None:
     return graph.add_call("multiply", (x, 1.0 / divisor), {}, node.array_type, node.location)
 
 
+def _divide_by_power(graph: Graph, node: Node) -> Node | None:
+    """Of integers, by a power of 2: bits are shifted out, or left, of negative numbers as well, which round down."""
+    x, divisor = node.args
+    type_ = node.array_type
+    if type(divisor) is not int or node.params or not isinstance(x, Node) or x.array_type.dtype != type_.dtype:
+        return None
+    bits = 8 * type_.dtype.itemsize - (type_.dtype.kind == "i")
+    if type_.dtype.kind not in "iu" or divisor < 1 or divisor & (divisor - 1) or divisor >> bits:
+        return None
+    if node.op == "remainder":
+        return graph.add_call("bitwise_and", (x, divisor - 1), {}, type_, node.location)
+    return graph.add_call("right_shift", (x, divisor.bit_length() - 1), {}, type_, node.location)
+
+
+def _angle(graph: Graph, node: Node) -> Node | None:
+    """Degrees and radians are products with a number that is rounded once, in the precision at hand."""
+    (x,) = node.args
+    dtype = node.array_type.dtype
+    if node.params or not isinstance(x, Node) or x.array_type.dtype != dtype or dtype.char not in "fd":
+        return None
+    factor = _factor(node.op, dtype.char)
+    return None if factor is None else graph.add_call("multiply", (x, factor), {}, node.array_type, node.location)
+
+
+@functools.cache
+def _factor(name: str, char: str) -> float | None:
+    """What NumPy's function multiplies by, None if it does otherwise."""
+    ufunc, kind = getattr(np, name), np.dtype(char).type
+    factor = ufunc(kind(1))
+    x = np.linspace(-1000.0, 1000.0, 5001).astype(char)
+    return float(factor) if (ufunc(x) == x * factor).all() else None
+
+
 def _ufunc_out(graph: Graph, node: Node) -> Node | None:
     """Of complex numbers that are added in place only a NaN may differ, and kernels decline where one is a result."""
     target, *operands = node.args
@@ -292,5 +327,11 @@ _RULES: Mapping[str, Rule] = {
     "take": _take,
     "power": _power,
     "divide": _divide,
+    "floor_divide": _divide_by_power,
+    "remainder": _divide_by_power,
+    "radians": _angle,
+    "deg2rad": _angle,
+    "degrees": _angle,
+    "rad2deg": _angle,
     "ufunc_out": _ufunc_out,
 }

@@ -9,8 +9,9 @@ are fresh arrays, never views of operands.
 
 from __future__ import annotations
 
+import string
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, TypeAlias
 
@@ -475,6 +476,34 @@ def _labels(subscripts: str, operands: int) -> tuple[list[str], str]:
     return terms, result
 
 
+def _without_ellipsis(subscripts: str, operands: Sequence[Node]) -> str:
+    """The subscripts with a label of its own for each axis that an ellipsis stands for: the last ones are alike."""
+    if "..." not in subscripts:
+        return subscripts
+    inputs, arrow, result = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    counts = [
+        node.array_type.ndim - len(term) + 3 if "..." in term else 0
+        for term, node in zip(terms, operands, strict=False)
+    ]
+    labels = [label for label in string.ascii_letters if label not in inputs][: max(counts)]
+    if len(terms) != len(operands) or min(counts) < 0 or len(labels) < max(counts):
+        raise OpError(f"einsum {subscripts!r} has no rule")
+    spread = "".join(labels)
+    named = [term.replace("...", spread[len(spread) - count :]) for term, count in zip(terms, counts, strict=True)]
+    if not arrow:
+        plain = inputs.replace(".", "").replace(",", "")
+        result = "..." + "".join(sorted(label for label in set(plain) if plain.count(label) == 1))
+    if "..." not in result and spread:
+        raise OpError(f"einsum {subscripts!r} has no rule")
+    return ",".join(named) + "->" + result.replace("...", spread)
+
+
+def labels_of(node: Bound | Node) -> tuple[list[str], str]:
+    """The labels of each operand of an einsum and of its result."""
+    return _labels(node.params["subscripts"], len(node.args))
+
+
 def _einsum_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
     terms, result = _labels(params["subscripts"], len(shapes))
     sizes: dict[str, Dim] = {}
@@ -489,7 +518,7 @@ def _einsum_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate
     return tuple(sizes[label] for label in result)
 
 
-def _einsum(*operands: Any, subscripts: str) -> Any:
+def _einsum(*operands: Any, subscripts: str, packed: bool = False) -> Any:
     return np.einsum(subscripts, *operands)
 
 
@@ -497,7 +526,7 @@ opaque(
     "einsum",
     _einsum,
     _einsum_shape,
-    "np.einsum of params[subscripts], without ellipsis, unoptimised.",
+    "np.einsum of params[subscripts], without ellipsis, unoptimised; packed: its operands lie packed in C order.",
     (
         Sample(((2, 3), (3, 4)), {"subscripts": "ij,jk->ik"}),
         Sample(((2, 3), (3,)), {"subscripts": "ij,j"}),
@@ -520,6 +549,7 @@ def _bind_einsum(
     casting: Unmodelled = "safe",
     optimize: Unmodelled = False,
 ) -> Bound:
+    subscripts = _without_ellipsis(subscripts, operands)
     terms, result = _labels(subscripts, len(operands))
     if len(operands) == 1 and len(set(terms[0])) == len(result):
         raise OpError("einsum that sums nothing may give a view")

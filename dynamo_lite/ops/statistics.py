@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from dynamo_lite.graph.node import Argument
-from dynamo_lite.graph.scalar import make
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.calls import Shape, equal, opaque
 from dynamo_lite.ops.parameters import (
@@ -131,7 +131,7 @@ def _infer_histogram(args: tuple[Argument, ...], params: dict[str, Any], ask: Re
     if type_.dtype.kind not in "iuf" or not ask(make("ge", bins, 1)):
         raise OpError(f"histogram of {type_.dtype} into {bins} bins")
     sample = np.zeros(2, type_.dtype)
-    counts, edges = np.histogram(sample, 2, params["range"])
+    counts, edges = np.histogram(sample, 2, None if params["range"] is None else (0.0, 1.0))
     sizes = settle(bins, ask), settle(make("add", bins, 1), ask)
     return ArrayType(counts.dtype, (sizes[0],)), ArrayType(edges.dtype, (sizes[1],))
 
@@ -182,15 +182,19 @@ define(
 )
 
 
-def _range_or_none(value: Any) -> tuple[int | float, int | float] | None:
+def _range_or_none(value: Any) -> tuple[Scalar, Scalar] | None:
     if value is None:
         return None
-    if type(value) in (tuple, list) and len(value) == 2 and all(type(end) in (int, float) for end in value):
+    if type(value) in (tuple, list) and len(value) == 2 and all(map(_is_real_number, value)):
         return value[0], value[1]
-    raise OpError("not two constant numbers")
+    raise OpError("not two numbers")
 
 
-RangeOrNone = Annotated[Any, Kind("two known numbers, None", _range_or_none)]
+def _is_real_number(value: Any) -> bool:
+    return type(value) in (int, float) or (is_symbolic(value) and kind_of(value) in ("int", "float"))
+
+
+RangeOrNone = Annotated[Any, Kind("two numbers, None", _range_or_none)]
 NoDensity = Annotated[Any, only(False)]
 
 

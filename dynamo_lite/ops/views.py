@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.opdef import demand
 from dynamo_lite.graph.scalar import Dim, Scalar, divide_exactly, is_scalar, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import convert, view
@@ -204,7 +205,7 @@ def _infer_reshape(args: tuple[Argument, ...], params: dict[str, Any], ask: Rela
     if -1 in [dim for dim in shape if not is_symbolic(dim)]:
         shape = _solve(type_.shape, shape, ask)
     settled = tuple(settle(dim, ask) for dim in shape)
-    if not ask(make("eq", product(type_.shape), product(settled))):
+    if not demand(ask, make("eq", product(type_.shape), product(settled))):
         raise OpError("reshape to another number of elements")
     return ArrayType(type_.dtype, settled)
 

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.program.division_ops import EMITTED, meaning_in_doubt
+from dynamo_lite.program.length_ops import emit_length, length_in_doubt
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -338,6 +340,10 @@ def _with_doubt(name: str, x: Any, *bounds: Any) -> tuple[Any, Any]:
     return kept, _bits(kept) != _bits(again)
 
 
+def _first_of(pair: EmitPair) -> Emit:
+    return lambda lines, dtype, args: pair(lines, dtype, args)[0]
+
+
 # Tests for NaNs.
 
 
@@ -541,7 +547,7 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     row("bitwise_and multiply minimum fmin", "b", _logical("and"), "bool")
     row("bitwise_or add maximum fmax", "b", _logical("or"), "bool")
     row("bitwise_xor", "b", _logical("xor"), "bool")
-    # Of numbers in Routines; kernels leave shifts and divisions of integers to NumPy's loops.
+    # Of numbers in Routines; of elements kernels have divisions of integers in doubt (division_ops.py).
     for name, instruction in (("add", "add"), ("subtract", "sub"), ("multiply", "mul")):
         pair = _or_overflow(instruction)
         for letter in "iu":
@@ -550,7 +556,7 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     overflowing("absolute", "i", _absolute_int, _absolute_or_overflow)
     for name, left in (("left_shift", True), ("right_shift", False)):
         for letter in "iu":
-            rows[name, letter] = ElementOp(getattr(np, name), _shift(left), offered=False)
+            rows[name, letter] = ElementOp(getattr(np, name), _shift(left))
     for name, remainder in (("floor_divide", False), ("remainder", True)):
         for letter in "iu":
             rows[name, letter] = ElementOp(getattr(np, name), _floor(remainder), offered=False)
@@ -582,6 +588,13 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         rows[name, "f"] = ElementOp(functools.partial(_extreme_of, name), emit, raises=True, offered=False)
         doubted = functools.partial(_with_doubt, name)
         rows[f"{name}_or_doubt", "f"] = ElementOp(doubted, emit, raises=True, offered=False, emit_pair=pair)
+    for (name, letter), divided in EMITTED.items():
+        rows[f"{name}_or_doubt", letter] = ElementOp(
+            meaning_in_doubt(name), _first_of(divided), raises=True, offered=False, emit_pair=divided
+        )
+    rows["hypot_or_doubt", "f"] = ElementOp(
+        length_in_doubt, _first_of(emit_length), raises=True, offered=False, emit_pair=emit_length
+    )
     for step, name, predicate in (("least", "minimum", "olt"), ("greatest", "maximum", "ogt")):
         kept = functools.partial(_extreme_of, name)
         rows[step, "f"] = ElementOp(kept, _extreme(predicate), raises=True, offered=False)

@@ -126,6 +126,10 @@ FOLD_PER_BYTE = 0.028  # of memory that is only reduced
 LOOP_NS = 1.0  # an element through a typical loop of exp, log, power ... in NumPy or on a tile
 MASK_NS = 0.5  # an element of a mask that gathers or scatters; NumPy branches, or has runs, besides
 MASK_BRANCH_NS = 1.0
+DIVIDED_NS = {  # an element through NumPy's loops, and the C library, besides what kernels take, by kinds of dtypes
+    ("remainder", "f"): 12.0, ("floor_divide", "f"): 15.0, ("hypot", "f"): 12.0, ("remainder", "i"): 2.0,
+    ("floor_divide", "i"): 1.0,
+}  # fmt: skip
 WHERE_NS = 1.5  # an element through np.where besides its memory: it branches
 MATMUL_NS = 0.05  # per multiply-add
 WORTHWHILE = 1.02
@@ -135,7 +139,7 @@ _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
         *("positive", "conjugate", "where", "astype", "copy", "equal", "not_equal", "less", "less_equal"),
         *("greater", "greater_equal", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and"),
         *("bitwise_or", "bitwise_xor", "invert", "maximum", "minimum", "floor", "ceil", "trunc", "rint", "isnan"),
-        *("isinf", "isfinite", "signbit", "copysign", "sign", "tuple_get"),
+        *("isinf", "isfinite", "signbit", "left_shift", "right_shift", "copysign", "sign", "tuple_get"),
     )
 )
 _OPERATORS = frozenset(  # for the most part called as such, and not by name
@@ -479,6 +483,9 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
     time = NUMPY_OPS.get(op.name, NUMPY_CALL) + NUMPY_NUMBER * sum(map(is_scalar, node.args))
     if node.op == "where":
         time += WHERE_NS * _count(_types(node)[0].shape, env)
+    slow = DIVIDED_NS.get((op.name, node.array_type.dtype.kind)) if isinstance(node.type, ArrayType) else None
+    if slow is not None and node.array_type.dtype.itemsize >= 4:
+        time += slow * _count(node.array_type.shape, env)
     size = _bytes(node, env)
     return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else _fresh_time(size))
 

@@ -52,3 +52,20 @@ def test_one_order_stays_native() -> None:
         compile=functools.partial(dynamo_lite.compile, options={"cost_model": False}),
     )
     assert report.equal and not report.stats["declines"], str(report)
+
+
+def rolled(x: Array, y: Array) -> Any:
+    """One array with borders is stored into, so that the kernel asks for the order of what it computes beside it."""
+    g = x * 1.5
+    up = np.roll(g, 1, 0) - g
+    return up * np.roll(g, -1, 0) + np.roll(y, 1, 0), np.roll(y, -1, 0) - g * np.roll(y, 1, 1), g - y * np.roll(g, 1, 1)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_borders_do_not_change_the_order(order: Any) -> None:
+    """A big array between borders has other strides than NumPy's temporary, and the same order of axes."""
+    x, y = (np.random.default_rng(seed).random((256, 256)).copy(order) for seed in (1, 2))
+    report = check(
+        rolled, copies_of(x, y), compile=functools.partial(dynamo_lite.compile, options={"cost_model": False})
+    )
+    assert report.equal and not report.stats["declines"], str(report)

@@ -10,6 +10,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite.lower import lower
+from tests.copies import copies_of
 from tests.oracle import Conditions, require_equal
 
 SPECIAL = (0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, -np.nan, 3.0)
@@ -332,3 +333,73 @@ def test_what_lies_otherwise_now_is_left() -> None:
             for ours, theirs in zip(fast(x, y), program(x, y), strict=True):
                 assert ours.tobytes() == theirs.tobytes() and ours.strides == theirs.strides
     assert not dict(fast.explain().stats)["declines"]
+
+
+def deflected(position: Any, observer: Any) -> Any:
+    both = position + observer
+    lengths = [np.sqrt((one * one).sum(axis=0)) for one in (position, both, observer)]
+    p, q, e = (
+        one / np.where(length, length, 1.0)
+        for one, length in zip((position, both, observer), lengths, strict=True)
+    )
+    across = (e * p).sum(axis=0)
+    turned = ((p * q).sum(axis=0) * e - across * q) / (2.0 + (q * e).sum(axis=0))
+    return (np.abs(across) < 0.99) * turned * lengths[0], q[0] * e.max(axis=0) - p.min(axis=0)
+
+
+@pytest.mark.parametrize("lies", ["C", "F", "wide", "every other", "backwards", "both", "one for all"])
+@pytest.mark.parametrize("columns", (0, 1, 2, 9, 70))
+def test_vectors_by_their_first_axis(lies: str, columns: int) -> None:
+    def lying(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        match lies:
+            case "F" | "both":
+                return np.asfortranarray(x)
+            case "wide":
+                return np.repeat(x, 2, axis=0)[:3]
+            case "every other":
+                return np.repeat(x, 2, axis=1)[:, ::2]
+            case "backwards":
+                return np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
+            case "one for all":
+                return np.broadcast_to(x[:, :1], x.shape)
+        return x
+
+    x, y = (np.ascontiguousarray(points(columns, seed=seed).T) for seed in (1, 7))
+    check(deflected, lying(x), y if lies == "both" else lying(y))
+    check(deflected, y, lying(x))
+    special = np.random.default_rng(3).choice(SPECIAL, (2, 3, columns))
+    check(deflected, lying(special[0]), y if lies == "both" else lying(special[1]))
+
+
+def test_vectors_by_their_first_axis_in_one_kernel() -> None:
+    text = lowered(deflected, np.ones((3, 70)), np.ones((3, 70)))
+    assert "reduce" not in text and "[3, s" in text, text
+    for shape in ((8, 70), (3, 3), (4, 20)):
+        assert "reduce" in lowered(deflected, np.ones(shape), np.ones(shape))
+
+
+@pytest.mark.parametrize("function", [np.any, np.all, np.max, np.sum])
+@pytest.mark.parametrize("axis", (0, 1))
+def test_one_row_or_column_is_copied(function: Any, axis: int) -> None:
+    shape = (1, 9) if axis == 0 else (9, 1)
+    for array in (np.ones(shape, bool), np.broadcast_to(np.True_, shape), np.ones(shape)):
+        check(lambda x: (function(x, axis=axis), x), array)
+
+
+def test_vectors_that_become_few() -> None:
+    """What was compiled for many vectors serves few of them as well: NumPy reduces a single one otherwise."""
+
+    def of(columns: int, order: str = "C") -> Any:
+        special = np.random.default_rng(columns).choice(SPECIAL, (2, 3, columns))
+        return tuple(np.array(one, order=order).copy(order) for one in special)
+
+    variants = [of(columns, order) for columns in (0, 1, 2, 3, 9, 64) for order in ("CF" if columns > 1 else "C")]
+    for conditions in (Conditions(), Conditions({"all": "ignore"})):
+        require_equal(
+            deflected,
+            copies_of(*of(70)),
+            compile=dynamo_lite.compile,
+            compile_options={"options": {"cost_model": False}},
+            conditions=conditions,
+            variants=[copies_of(*one) for one in variants],
+        )

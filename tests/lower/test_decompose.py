@@ -243,3 +243,30 @@ def test_other_quotients_stay(divisor: Any) -> None:
 
 def test_a_quotient_of_integers_stays() -> None:
     assert "divide(" in decomposed(lambda x: x / 2, np.arange(3))
+
+
+@pytest.mark.parametrize("char", "bhilBHIL")
+def test_an_integer_over_a_power_of_two_loses_bits(char: str) -> None:
+    limits = np.iinfo(char)
+    x = np.array([limits.min, limits.min + 1, 0, 1, 7, 8, 9, limits.max - 1, limits.max], char)
+    text = decomposed(lambda x: (x // 8, x % 8, x // 1, x % 1, x // 64, x % 64), x)
+    assert "floor_divide" not in text and "remainder" not in text
+    assert "right_shift(%x, 3)" in text and "bitwise_and(%x, 7)" in text
+
+
+@pytest.mark.parametrize("divisor", (3, -8, 0.5, 12))
+def test_an_integer_over_another_number_is_divided(divisor: float) -> None:
+    text = decomposed(lambda x: (x // divisor, x % divisor), np.arange(-20, 20))
+    assert "floor_divide(" in text and "remainder(" in text
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("ufunc", (np.radians, np.degrees, np.deg2rad, np.rad2deg))
+def test_an_angle_is_a_product(ufunc: np.ufunc, char: str) -> None:
+    x = np.concatenate([np.linspace(-720.0, 720.0, 1001), [0.0, -0.0, np.inf, np.nan, 1e-30]]).astype(char)
+    text = decomposed(lambda x: ufunc(x), x)
+    assert "multiply(" in text and ufunc.__name__ + "(" not in text
+
+
+def test_an_angle_of_integers_stays() -> None:
+    assert "radians(" in decomposed(lambda x: np.radians(x), np.arange(5))

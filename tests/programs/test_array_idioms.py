@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.copies import copies_of
 from tests.oracle import Conditions, require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, rng
 
@@ -347,3 +348,59 @@ def wrong_axes(x: Any) -> Any:
 
 def test_wrong_axes() -> None:
     require_equal(wrong_axes, lambda: (arrays((4, 5)),), compile=dynamo_lite.compile, calls=2)
+
+
+def labelled(x: Any) -> Any:
+    """An array takes no attributes, which is certain."""
+    y = np.clip(x * 2.0, -1.0, 1.0)
+    try:
+        y.name = "projection"
+    except AttributeError:
+        y = y + 1.0
+    return y
+
+
+def unlabelled(x: Any) -> Any:
+    y = x * 2.0 + 1.0
+    y.name = "projection"
+    return y
+
+
+def sky_bins(x: Any) -> Any:
+    return np.digitize(x, (0.0, 1.065, 1.23)) - 1, np.digitize(x * 2.0, [0.0, 1.0], right=True)
+
+
+def distances(x: Any, box: Any) -> Any:
+    counts, edges = np.histogram(x, bins=20, range=(0, box / 2))
+    return counts / (edges[1:] ** 3 - edges[:-1] ** 3)
+
+
+def confusion(y: Any, p: Any, k: Any) -> Any:
+    table = np.bincount(y * k + p, minlength=k * k).reshape(k, k)
+    return table, np.diag(table) / np.maximum(table.sum(axis=0), 1)
+
+
+@pytest.mark.parametrize("function", (labelled, sky_bins))
+def test_what_broke_the_graph(function: Any) -> None:
+    report = require_equal(function, copies_of(np.linspace(-2.0, 2.0, 999)), compile=dynamo_lite.compile)
+    assert not report.stats["breaks"]
+
+
+def test_an_attribute_that_arrays_lack() -> None:
+    require_equal(unlabelled, copies_of(np.linspace(-2.0, 2.0, 99)), compile=dynamo_lite.compile)
+
+
+@pytest.mark.parametrize("box", (2.0, 3, 0, -1.0, np.nan, np.inf, True))
+def test_the_range_of_a_histogram(box: Any) -> None:
+    x = np.random.default_rng(1).random(2000)
+    report = require_equal(distances, copies_of(x, box), compile=dynamo_lite.compile)
+    assert not report.stats["breaks"] or report.raised
+
+
+def test_a_table_of_counts() -> None:
+    """Where a label is out of the table, NumPy raises, and the program declines."""
+    rng = np.random.default_rng(2)
+    arguments = [copies_of(*(rng.integers(0, k, 999) for _ in "yp"), k) for k in (3, 5, 9)]
+    wrong = copies_of(np.array([1, 9]), np.array([0, 0]), 3)
+    report = require_equal(confusion, arguments[0], compile=dynamo_lite.compile, variants=[*arguments[1:], wrong])
+    assert not report.stats["breaks"] and report.raised

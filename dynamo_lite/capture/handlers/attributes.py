@@ -78,6 +78,8 @@ def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
     if isinstance(owner, ArrayValue):
         type_ = owner.node.array_type
         parts = ("real", "imag") if type_.dtype.kind == "c" else ("real",)
+        if class_lookup(type_.dtype.type if type_.scalar else np.ndarray, instr.arg) is MISSING:
+            raise AttributeMissing(instr.arg)
         if instr.op == "DELETE_ATTR" or instr.arg not in parts or type_.scalar:
             raise Break("op-without-rule", f"setting attribute {instr.arg} of an array")
         part = get_attribute(machine, owner, instr.arg)

@@ -1,0 +1,66 @@
+"""np.hypot is compiled: the C library's bits, and NumPy's own loop from the second call with data in doubt on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from dynamo_lite.backends.kernels import lengths
+
+import dynamo_lite
+from tests.copies import copies_of
+from tests.oracle import Report, check
+
+SPECIAL = (0.0, -0.0, 1.0, -3.0, 4.0, 5e-324, 1e-200, 1e300, np.inf, -np.inf, np.nan, -np.nan)
+
+
+def length(x: Any, y: Any) -> Any:
+    return np.hypot(x * 1.0, y)
+
+
+def same(*arrays: Any, calls: int = 3) -> Report:
+    options = {"options": {"cost_model": False}}
+    report = check(length, copies_of(*arrays), compile=dynamo_lite.compile, compile_options=options, calls=calls)
+    assert report.equal, report
+    return report
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+@pytest.mark.parametrize("scale", (1e-9, 1.0, 1e7, 1e18))
+def test_bits(dtype: str, scale: float) -> None:
+    rng = np.random.default_rng(6)
+    x, y = rng.standard_normal(5001).astype(dtype), (rng.standard_normal(5001) * scale).astype(dtype)
+    x[::7], y[::5] = 0.0, -0.0
+    assert same(x, y).stats["declines"] == 0
+    assert same(y, x).stats["declines"] == 0
+    assert same(np.round(x * 10), np.round(x[::-1] * 10)).stats["declines"] == 0
+    assert same(x, x * x.dtype.type(1.0 + 1e-6)).stats["declines"] == 0
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+def test_special_numbers(dtype: str) -> None:
+    ordinary = np.linspace(0.5, 1.5, 19).astype(dtype)
+    with np.errstate(all="ignore"):
+        special = np.array(SPECIAL).astype(dtype)
+    for one in special:
+        for other in special:
+            x, y = ordinary.copy(), ordinary[::-1].copy()
+            x[[2, 18]], y[[2, 18]] = one, other
+            same(x, y)
+
+
+def test_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has other bits goes by its loop."""
+    lengths.is_compiled.cache_clear()
+    monkeypatch.setattr(lengths, "length_in_doubt", lambda x, y: (np.hypot(x, y) * (1 + 1e-15), np.isnan(x)))
+    assert not lengths.is_compiled(np.dtype(float))
+    lengths.is_compiled.cache_clear()
+
+
+@pytest.mark.skipif(not lengths.is_compiled(np.dtype(float)), reason="another C library")
+def test_doubt_costs_one_call() -> None:
+    x = np.linspace(1.0, 5.0, 50)
+    x[33] = 1e200
+    report = same(x, x, calls=6)
+    assert report.stats["declines"] == 1 and report.stats["native_calls"] >= 5

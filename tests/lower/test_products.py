@@ -1,0 +1,133 @@
+"""Sums of few products become operations with NumPy's bits; what lies otherwise, or is long, stays with NumPy."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite.lower import lower
+from dynamo_lite.lower.products import _order_of_sum
+from tests.copies import copies_of
+from tests.oracle import Conditions, require_equal
+
+SPECIAL = (0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, -np.nan, 3.0, 5e-324, 1e308)
+N = 19
+FEW: dict[str, tuple[tuple[int, ...], ...]] = {
+    "ij,nj->ni": ((3, 3), (N, 3)),
+    "...ij,...j->...i": ((3, 3), (N, 11, 3)),
+    "nj,jk->nk": ((N, 3), (3, 4)),
+    "ij...,j...->i...": ((3, 3, N), (3, N)),
+    "ijn,jkn->ikn": ((3, 2, N), (2, 3, N)),
+    "nij,njk->nik": ((N, 3, 3), (N, 3, 3)),
+    "...i,...i": ((N, 7), (N, 7)),
+    "in,in->n": ((3, N), (3, N)),
+    "ai,ixy->axy": ((4, 2), (2, N, 9)),
+    "nij->ni": ((N, 4, 3),),
+    "...i,i->...": ((N, 5), (5,)),
+    "ni,i,n->n": ((N, 5), (5,), (N,)),
+    "ij,njk,kl->nil": ((2, 2), (N, 2, 2), (2, 2)),
+}
+
+
+def program_of(subscripts: str, count: int) -> Any:
+    def one(x: Any) -> Any:
+        return np.einsum(subscripts, x) * 2.0
+
+    def two(x: Any, y: Any) -> Any:
+        return np.einsum(subscripts, x, y), np.einsum(subscripts, x, y) + 1.0
+
+    def three(x: Any, y: Any, z: Any) -> Any:
+        return np.einsum(subscripts, x, y, z) - 0.5
+
+    return (one, two, three)[count - 1]
+
+
+def lowered(function: Any, *arguments: Any) -> str:
+    return str(lower(dynamo_lite.compile(function).graph_for(*arguments)))
+
+
+def same(function: Any, *arrays: Any) -> None:
+    for conditions in (Conditions(), Conditions({"all": "ignore"})):
+        require_equal(
+            function,
+            copies_of(*arrays),
+            compile=dynamo_lite.compile,
+            compile_options={"options": {"cost_model": False}},
+            conditions=conditions,
+        )
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("subscripts", FEW)
+def test_few_products(subscripts: str, char: str) -> None:
+    shapes, random = FEW[subscripts], np.random.default_rng(5)
+    program = program_of(subscripts, len(shapes))
+    operands = [(random.normal(size=shape) * 10.0 ** random.integers(-9, 9, shape)).astype(char) for shape in shapes]
+    assert "einsum" not in lowered(program, *operands)
+    same(program, *operands)
+    same(program, *(np.asfortranarray(one) for one in operands))
+    same(program, *(np.repeat(one, 2, axis=-1)[..., ::2] for one in operands))
+    same(program, *(np.ascontiguousarray(one[..., ::-1])[..., ::-1] for one in operands))
+    with np.errstate(all="ignore"):
+        same(program, *(random.choice(SPECIAL, shape).astype(char) for shape in shapes))
+    same(program, *(np.full(shape, -0.0, char) for shape in shapes))
+
+
+@pytest.mark.parametrize("size", (0, 1, 2, 8, 9))
+def test_sizes(size: int) -> None:
+    x = np.random.default_rng(1).normal(size=(size, 3))
+    same(lambda m, x: np.einsum("ij,nj->ni", m, x), np.eye(3) + 0.1, x)
+    same(lambda x: np.einsum("ni,ni->n", x, x), x)
+
+
+def test_what_is_stored_meanwhile() -> None:
+    def program(m: Any, x: Any) -> Any:
+        y = np.einsum("ij,nj->ni", m, x)
+        x[0] = 7.0
+        m[1, 1] += 1.0
+        return y, np.einsum("ij,nj->ni", m, x)
+
+    same(program, np.eye(3), np.ones((N, 3)))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"),
+    [
+        ("ij,jk->ik", ((N, 8), (8, 8))),  # many products
+        ("nk,nd->kd", ((N, 3), (N, 2))),  # a long sum
+        ("nii->n", ((N, 3, 3),)),
+        ("ni,nj->jn", ((N, 3), (N, 2))),
+    ],
+)
+def test_others_stay(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    operands = [np.random.default_rng(2).normal(size=shape) for shape in shapes]
+    program = program_of(subscripts, len(shapes))
+    assert "einsum" in lowered(program, *operands)
+    same(program, *operands)
+
+
+def test_what_does_not_lie_packed_stays() -> None:
+    def program(m: Any, x: Any) -> Any:
+        return np.einsum("ij,nj->ni", m, x)
+
+    assert "einsum" in lowered(program, np.eye(3), np.ones((3, N)).T)
+    assert "einsum" in lowered(program, np.eye(3), np.ones((N, 6))[:, ::2])
+
+
+def test_an_order_that_nothing_explains(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _order_of_sum("ij,nj", "ni", (("i", 3), ("j", 3)), "d") is not None
+    monkeypatch.setattr(sys.modules["dynamo_lite.lower.products"], "_order_of_sum", lambda *form: None)
+    program = program_of("ij,nj->ni", 2)
+    assert "einsum" in lowered(program, np.eye(3), np.ones((N, 3)))
+
+
+@pytest.mark.parametrize("subscripts", ("...i->...", "i...", "...,...", "i...,i...", "...ij,...jk", "ij...->..."))
+def test_an_ellipsis(subscripts: str) -> None:
+    count = subscripts.count(",") + 1
+    for shape in ((4, 4), (4, 4, 4), (4,)):
+        operands = [np.random.default_rng(k).normal(size=shape) for k in range(count)]
+        same(program_of(subscripts, count), *operands)
