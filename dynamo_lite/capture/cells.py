@@ -82,12 +82,14 @@ class Cells:
 
     is_grid: a list of lists. columns: how many items each of these has. fill: what they all are, as long as no loop has
     stored into them. filling: the loop that appends them; there is no array before it has begun.
+
+    outside: of objects from outside (listed_objects.py). marks: what says which of the numbers the program has written.
     """
 
     kind: str
     grows: bool
     values: ArrayValue | None
-    plan: LoopPlan
+    plan: LoopPlan | None
     where: Hashable
     is_grid: bool = False
     tags: ArrayValue | None = None
@@ -103,6 +105,8 @@ class Cells:
     columns: Scalar = 0
     numbers: dict[Any, NumberValue] = field(default_factory=dict)
     left: dict[Any, CellItem] = field(default_factory=dict)
+    outside: bool = False
+    marks: ArrayValue | None = None
 
     @property
     def room(self) -> Scalar:
@@ -165,6 +169,7 @@ def note_filler(tracer: Tracer, target: SequenceValue, item: Value | None = None
 
 def _give_up(cells: Cells) -> NoReturn:
     """Have the list handled otherwise in the next attempt."""
+    assert cells.plan is not None
     cells.plan.cells[cells.where] = None
     raise Retry
 
@@ -511,6 +516,16 @@ def put(machine: Machine, target: SequenceValue, index: Value, item: Value) -> N
     _put(machine, cells, machine.tracer.number(_place(machine, target, index)), item)
 
 
+def read_at(machine: Machine, cells: Cells, position: Value) -> Value:
+    """The number at a position."""
+    return _read(machine, cells, position)
+
+
+def put_at(machine: Machine, cells: Cells, position: Value, item: Value) -> None:
+    """Put a number at a position."""
+    _put(machine, cells, position, item)
+
+
 def _used(machine: Machine, target: SequenceValue, grows: bool = False) -> Cells:
     """The arrays, where a loop may use them; raises Retry where they cannot grow."""
     cells, tracer = target.cells, machine.tracer
@@ -523,6 +538,7 @@ def _used(machine: Machine, target: SequenceValue, grows: bool = False) -> Cells
     if tracer.plans[loop.key].objects and not cells.tagged and cells.kind != "bool":
         raise Break("loop-list", "a list")
     if grows and not cells.grows:
+        assert cells.plan is not None
         cells.plan.cells[cells.where] = cells.kind, True
         raise Retry
     cells.region = loop
@@ -604,6 +620,8 @@ def _put(machine: Machine, cells: Cells, position: Value, item: Value) -> None:
 def _store(machine: Machine, cells: Cells, index: Value, item: Value) -> None:
     """Store a number and its tag, under an index that the arrays have."""
     _set(machine, cells.array, index, _stored(machine, cells, item))
+    if cells.marks is not None and cells.marks is not cells.tags:
+        _set(machine, cells.marks, index, ConstantValue(None, 1))
     if cells.tagged or (cells.tags is not None and machine.tracer.regions):
         _store_tag(machine, cells, index, item)
 

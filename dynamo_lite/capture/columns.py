@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture import listed_objects, numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
@@ -125,6 +125,8 @@ def length(tracer: Tracer, of: Indexed) -> Scalar:
     path, layout = of.layout[0], of.layout[1]
     while layout[0] == "p":
         path, layout = f"{path}p{len(layout) - 1}0", layout[1]
+    if layout[0] == "o":
+        return listed_objects.count(tracer, of, path)
     is_number = layout[0] in "fi"
     rows = column(tracer, of, path + (layout[0] if is_number else f"n{layout[0]}"))
     size: Scalar = rows.node.array_type.shape[0]
@@ -139,10 +141,10 @@ def item(machine: Machine, of: Indexed, index: Value) -> Value | None:
         return None if type(number) is not int else _part(machine, of, number, index)
     if number is None:
         return None
-    is_number = of.layout[1][0] in "fi"
-    if isinstance(of, NumberedValue) and type(number) is int and (is_number or not tracer.peeling):
+    is_number, is_object = of.layout[1][0] in "fi", of.layout[1][0] == "o"
+    if isinstance(of, NumberedValue) and not is_object and type(number) is int and (is_number or not tracer.peeling):
         return _known_item(tracer, of, number)
-    if isinstance(of, NumberedValue) and not tracer.varies(number) and not tracer.peeling:
+    if isinstance(of, NumberedValue) and not is_object and not tracer.varies(number) and not tracer.peeling:
         return None
     root = of.root if isinstance(of, NestedValue) else of
     _have_paid(machine, root)
@@ -216,6 +218,8 @@ def _at(
     tracer = machine.tracer
     if layout[0] in "fi":
         return _number(machine, root, path + layout[0], position, of, index)
+    if layout[0] == "o":
+        return listed_objects.find(machine, root, layout[1], path, position, [of, index])
     made = NestedValue(None, operator.getitem, [of, index], root, layout, path, position)
     if layout[0] != "p":
         offsets = column(tracer, root, f"{path}n{layout[0]}")
@@ -258,7 +262,8 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         return
     root.is_paid = True
     is_flat = root.layout[1][0] in "fi"
-    if (tracer.grown and not is_flat) or any(isinstance(one, SequenceValue) for one in tracer.stored):
+    stored = [one for one in tracer.stored if isinstance(one, SequenceValue) and not isinstance(one, NumberedValue)]
+    if (tracer.grown and not is_flat) or stored:
         root.give_up()
     trips: list[Scalar] = []
     loops = (region for region in tracer.regions if region.index.name)

@@ -25,6 +25,7 @@ from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import CellStored, LoopPlan, Retry, StoresShow, Tracer
 from dynamo_lite.capture.value import (
+    ArrayValue,
     Break,
     CellValue,
     ConstantValue,
@@ -260,6 +261,19 @@ def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
             is_entry = isinstance(value, LazyValue) and value.source == _source_of(owner, key)
             if before.get(key) is not value and not is_entry:
                 found.append((owner, key, value))
+        if isinstance(owner, NumberedValue):
+            found += _columns_written(owner)
+    return found
+
+
+def _columns_written(root: NumberedValue) -> list[tuple[Value, Any, Value]]:
+    """By their paths the columns of attributes that are written, and what listed_objects.put takes of each."""
+    found: list[tuple[Value, Any, Value]] = []
+    for path, known in root.attributes.items():
+        if known.marks is not None:
+            table = ArrayValue(None, known.table) if known.marks is known.tags else ConstantValue(None, None)
+            arrays = [ArrayValue(None, one.node) for one in (known.array, known.marks)]
+            found.append((root, f"{path}{known.kind[0]}", SequenceValue(None, tuple, [*arrays, table])))
     return found
 
 
@@ -310,6 +324,7 @@ def check_variables(tracer: Tracer) -> None:
         return
     objects = [value for _, value in tracer.wrapped.values() if isinstance(value, ObjectValue)]
     objects = [one for one in objects if keeps_attributes(one.concrete)]
+    listed = [one for one in tracer.stored if isinstance(one, NumberedValue)]
     modules = any(isinstance(owner, NamespaceValue) for owner in tracer.stored)
     for obj, value in tracer.wrapped.values():
         if type(obj) is not dict or value.source is None:
@@ -317,6 +332,10 @@ def check_variables(tracer: Tracer) -> None:
         stored = value in tracer.stored
         if "__name__" in obj and (stored or modules):  # a module's
             raise StoresShow
+        for root in listed:
+            names = {path[path.index("a") + 1 : -1] for path in root.attributes}
+            if not (isinstance(value, DictValue) and names - obj.keys()):
+                root.give_up()
         for one in objects:
             if (stored or one in tracer.stored) and not (
                 isinstance(value, DictValue) and _attributes(tracer, one) - obj.keys()

@@ -36,6 +36,7 @@ from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.loop_plans import begins_plainly, count_first_rounds
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
+from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.places import check_variables, state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Residual
 from dynamo_lite.capture.restraints import Restraints, place_in, place_of
@@ -245,6 +246,7 @@ def _trace(
         try:
             tracer, frame, result = run(None, native_loops)
             check_variables(tracer)
+            state_listed(tracer)
             check_parts(tracer)
         except Retry:
             continue  # what the attempt has taught is in the plans
@@ -370,6 +372,7 @@ def _trace(
     state_distinct(tracer)
     state_others(tracer)
     state_owners(tracer)
+    state_listed(tracer)
     for source in residual.loaded:  # it exists, or plain Python raises in its place, before any store
         tracer.facts.register(source)
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)

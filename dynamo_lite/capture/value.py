@@ -370,7 +370,8 @@ class NumberedValue(SequenceValue):
     only the run knows (columns.py); how long it is, is not guarded.
 
     layout: how it is made (wrap.layout_of). columns: by path, the graph's inputs. singles: items of which the place is
-    known. numbers: those read, by what they are in a graph. give_up, which is ``fix`` too: have it known by its items
+    known. numbers: those read, by what they are in a graph. attributes: by path the numbers that objects in it have under a
+    name (listed_objects.py). give_up, which is ``fix`` too: have it known by its items
     in the next attempt.
     """
 
@@ -381,6 +382,7 @@ class NumberedValue(SequenceValue):
     singles: dict[int, Value] = field(default_factory=dict)
     numbers: dict[Any, NumberValue] = field(default_factory=dict)
     is_paid: bool = False
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -396,6 +398,20 @@ class NestedValue(CallValue):
     path: str = ""
     start: Scalar = 0
     length: Scalar = 0
+
+
+@dataclass(eq=False, slots=True)
+class ListedObject(CallValue):
+    """An object of an ordinary class that stands in a NumberedValue, ``root``, under a number that only the run knows.
+
+    path: the way to such objects, and position: its place among all that are there (listed_objects.py). first: the first
+    of them, and where the guards find it."""
+
+    root: NumberedValue = field(default=None)  # type: ignore[assignment]
+    cls: type = object
+    path: str = ""
+    position: Scalar = 0
+    first: tuple[Source, Any] = field(default=None)  # type: ignore[assignment]
 
 
 @dataclass(eq=False, slots=True)
@@ -661,7 +677,7 @@ def kind_name(value: Value) -> str:
             return "list"
         case NestedValue():
             return "list" if value.layout[0] == "l" else "tuple"
-        case ObjectValue() | InstanceValue() | RecordValue():
+        case ObjectValue() | InstanceValue() | RecordValue() | ListedObject():
             return type_name(value.cls)
         case ArrayValue():
             return "NumPy scalar" if value.node.array_type.scalar else "array"

@@ -1,0 +1,275 @@
+"""Attributes of the objects in a list from outside that a loop goes through: ``for p in particles: p.x += p.vx * dt``.
+
+Enters a ListedObject, which stands in a list under a number that only the run knows. The numbers that all objects of the
+list have under one name are a *column* (csrc/columns.c), an array that the guards make; a load of the attribute is one of
+an element, a store one into it:
+
+    for p in particles: p.x += p.vx * dt    loop i0: %x[i0] = %x[i0] + %vx[i0] * dt    residual: put(%x, %marks)
+
+Where the segment ends, or a loop is left, residual code stores into the objects what has been written, as new numbers;
+so a program that declines has changed nothing. Beside the numbers stand marks, which say what has been written; in a loop
+that tells which objects numbers are (objects.py), their tags, and the number that an object has had is its own address.
+
+INVARIANT: the guards say that all objects that the columns are of are different ones, of one ordinary class, and none
+that the program knows by another path. So which of two is which their numbers say. What has another type declines to be
+a column: the list is then known by its items.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from dynamo_lite import _C
+from dynamo_lite._C import all_differ, all_lack, own_attribute
+from dynamo_lite.capture import cells
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.source import constant
+from dynamo_lite.capture.state import AttributeMissing, Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    CallValue,
+    ConstantValue,
+    ListedObject,
+    MethodValue,
+    NumberedValue,
+    NumberValue,
+    ObjectValue,
+    SequenceValue,
+    Value,
+)
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, column, present
+from dynamo_lite.graph.scalar import Scalar, make
+
+_KINDS = {float: "float", int: "int", bool: "bool"}
+
+
+# -- attributes ----------------------------------------------------------------------------------------
+
+
+def get_attribute(machine: Machine, owner: ListedObject, name: str) -> Value:
+    """owner.name, as object.__getattribute__ finds it."""
+    found, cls = class_lookup(owner.cls, name), owner.cls
+    kind = type(found)
+    if isinstance(found, property):
+        if not isinstance(found.fget, types.FunctionType):
+            raise Break("unsupported-operation", f"property {name} of {cls.__qualname__}")
+        return machine.call_python(found.fget, constant(found.fget), [owner], {})
+    if _own(owner, name) is not MISSING:
+        return _read(machine, owner, name)
+    if found is MISSING:
+        if hasattr(cls, "__getattr__"):
+            raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
+        _state_lack(machine.tracer, owner, name)
+        raise AttributeMissing(name)
+    if hasattr(kind, "__set__") or hasattr(kind, "__delete__"):
+        raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
+    _state_lack(machine.tracer, owner, name)
+    if isinstance(found, types.FunctionType):
+        return MethodValue(None, ConstantValue(constant(found), found), owner, name)
+    if isinstance(found, staticmethod | classmethod) and isinstance(found.__func__, types.FunctionType):
+        function = ConstantValue(constant(found.__func__), found.__func__)
+        if isinstance(found, staticmethod):
+            return function
+        return MethodValue(None, function, ConstantValue(constant(cls), cls), name)
+    if hasattr(kind, "__get__") or name in vars(type):
+        raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
+    from_class = constant(cls).attr(name)
+    machine.tracer.state_class("class_version", constant(cls), cls)
+    return present(machine.tracer, from_class, found)
+
+
+def set_attribute(machine: Machine, owner: ListedObject, name: str, value: Value) -> None:
+    """owner.name = value, where that is a number of the kind that all of them have there."""
+    tracer = machine.tracer
+    if not tracer.defers:
+        raise Break("side-effect-attribute", name)
+    if _own(owner, name) is MISSING:
+        raise Break("side-effect-attribute", name)
+    known = _column(machine, owner, name)
+    if owner.root not in tracer.stored:
+        _state_apart(tracer, owner.root)
+        tracer.stored[owner.root] = {}
+    _have_marks(tracer, owner.root, known)
+    cells.put_at(machine, known, tracer.number(owner.position), value)
+
+
+def _own(owner: ListedObject, name: str) -> Any:
+    """What the first of the objects has of its own under a name, or in a slot; MISSING where that is nothing."""
+    found, first = class_lookup(owner.cls, name), owner.first[1]
+    if isinstance(found, types.MemberDescriptorType):
+        if found.__objclass__.__flags__ & IMMUTABLE_TYPE:
+            return MISSING
+        try:
+            return found.__get__(first, owner.cls)
+        except AttributeError:
+            return MISSING
+    if found is not MISSING and (hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")):
+        return MISSING
+    return own_attribute(first, name, MISSING)
+
+
+def _read(machine: Machine, owner: ListedObject, name: str) -> Value:
+    tracer, known = machine.tracer, _column(machine, owner, name)
+    position = tracer.number(owner.position)
+    if tracer.in_loop:
+        return cells.read_at(machine, known, position)
+    if owner.root in tracer.stored:
+        raise Break("loop-list", "a list")
+    found = cells.read_at(machine, known, position)
+    number = as_scalar(found)
+    assert number is not None
+    return NumberValue(None, number, CallValue(None, getattr, [owner, ConstantValue(None, name)]))
+
+
+def _column(machine: Machine, owner: ListedObject, name: str) -> cells.Cells:
+    """The numbers that the objects have under a name."""
+    tracer, root = machine.tracer, owner.root
+    path = f"{owner.path}a{name};"
+    loop = tracer.regions[0] if tracer.in_loop else None
+    known: cells.Cells | None = root.attributes.get(path)
+    if known is None:
+        kind = _KINDS.get(type(_own(owner, name)))
+        if kind is None or tracer.grown:
+            root.give_up()
+        values = _array(tracer, root, owner.path, f"{path}{kind[0]}")
+        known = cells.Cells(kind, False, values, None, path, outside=True)
+        root.attributes[path] = known
+    if known not in tracer.cell_lists:  # an attempt has been taken back
+        tracer.cell_lists.append(known)
+    if loop is not None and known.kind != "bool":
+        is_told = tracer.plans[loop.key].objects
+        if known.region not in (None, loop) and (is_told or known.tagged) and known.marks is not None:
+            raise Break("loop-list", "a list")
+        if is_told and not known.tagged:
+            if known.marks is not None:
+                root.give_up()
+            known.tags, known.tagged = _array(tracer, root, owner.path, f"{path}@"), True
+        known.region = loop
+    return known
+
+
+def _have_marks(tracer: Tracer, root: NumberedValue, known: cells.Cells) -> None:
+    if known.marks is None:
+        path = known.where
+        assert isinstance(path, str)
+        known.marks = known.tags if known.tagged else _array(tracer, root, path[: path.index("a")], f"{path}m")
+
+
+def _array(tracer: Tracer, root: NumberedValue, before: str, path: str) -> ArrayValue:
+    """A column, which is as long as all others of these objects."""
+    made = column(tracer, root, path)
+    tracer.relate(make("eq", made.node.array_type.shape[0], count(tracer, root, before)))
+    return made
+
+
+def count(tracer: Tracer, root: NumberedValue, path: str) -> Scalar:
+    """How many objects lie at a path."""
+    found: Scalar = column(tracer, root, f"{path}a*;m").node.array_type.shape[0]
+    return found
+
+
+# -- what has to hold ----------------------------------------------------------------------------------
+
+
+def find(machine: Machine, root: NumberedValue, cls: type, path: str, position: Scalar, args: list[Value]) -> Value:
+    """The object at a position of all that lie at a path: args[0][args[1]]."""
+    source, obj = root.source, root.concrete
+    assert source is not None
+    at = 0
+    while at < len(path):
+        place = int(path[at + 2]) if path[at] == "p" else 0
+        if not place < len(obj):
+            root.give_up()
+        source, obj = source.item(place), obj[place]
+        at += 3 if path[at] == "p" else 1
+    if type(obj) is not cls:
+        root.give_up()
+    machine.tracer.state_class("type_version", source, cls)
+    return ListedObject(None, getitem, args, root, cls, path, position, (source, obj))
+
+
+def getitem(of: Any, index: Any) -> Any:
+    """of[index]."""
+    return of[index]
+
+
+def _state_lack(tracer: Tracer, owner: ListedObject, name: str) -> None:
+    """Guard that none of the objects has anything of its own under a name."""
+    path = f"{owner.path}a{name};m"
+    if not all_lack(owner.root.concrete, path):
+        owner.root.give_up()
+    assert owner.root.source is not None
+    tracer.facts.state("all_lack", owner.root.source, path)
+
+
+def _state_apart(tracer: Tracer, root: NumberedValue) -> None:
+    """Guard that all objects of a list are different ones."""
+    assert root.source is not None
+    if not all_differ(root.concrete, root.concrete):
+        root.give_up()
+    tracer.facts.state_pair("all_differ", root.source, root.source)
+
+
+def state_listed(tracer: Tracer) -> None:
+    """Guard that the objects that are stored to are none of those that the program knows by another path."""
+    known = [value for _, value in tracer.wrapped.values() if value.source is not None]
+    for root in [one for one in tracer.stored if isinstance(one, NumberedValue)]:
+        classes = {type(_first(root.concrete))}
+        for other in known:
+            if other is root or not _may_hold(other, classes):
+                continue
+            _state_none_shared(tracer, root, other)
+
+
+def _state_none_shared(tracer: Tracer, root: NumberedValue, other: Value) -> None:
+    """Guard that a list has no object that another one has, or is."""
+    assert isinstance(other, ObjectValue | NumberedValue) and root.source is not None and other.source is not None
+    if not all_differ(root.concrete, other.concrete):
+        root.give_up()
+    tracer.facts.state_pair("all_differ", root.source, other.source)
+
+
+def _may_hold(value: Value, classes: set[type]) -> bool:
+    if isinstance(value, ObjectValue):
+        return value.cls in classes
+    return isinstance(value, NumberedValue) and type(_first(value.concrete)) in classes
+
+
+def _first(obj: Any) -> Any:
+    while type(obj) in (list, tuple) and obj:
+        obj = obj[0]
+    return obj
+
+
+def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
+    """Whether two values are one object; None where neither is a ListedObject."""
+    listed = one if isinstance(one, ListedObject) else other
+    other = other if listed is one else one
+    if not isinstance(listed, ListedObject):
+        return None
+    tracer = machine.tracer
+    if isinstance(other, ListedObject) and other.root is listed.root and other.path == listed.path:
+        _state_apart(tracer, listed.root)
+        return make("eq", listed.position, other.position)
+    if isinstance(other, ConstantValue | NumberValue | SequenceValue | ArrayValue):
+        return False
+    if isinstance(other, ListedObject) and other.cls is not listed.cls:
+        return False
+    if isinstance(other, ListedObject) and other.root is not listed.root:
+        _state_none_shared(tracer, listed.root, other.root)
+        return False
+    raise Break("unsupported-operation", "identity of an object in a list")
+
+
+# -- behind the program --------------------------------------------------------------------------------
+
+
+def put(path: str, parts: tuple[Any, ...]) -> None:
+    """Store what a program has left in the column at a path."""
+    _C.put_column(path, *parts)
+
+
+__all__ = ["count", "equal", "find", "get_attribute", "put", "set_attribute", "state_listed"]
