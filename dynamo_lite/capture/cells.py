@@ -42,6 +42,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     EitherValue,
     IteratorValue,
+    NumberedValue,
     NumberValue,
     ResultValue,
     SequenceValue,
@@ -83,7 +84,7 @@ class Cells:
     is_grid: a list of lists. columns: how many items each of these has. fill: what they all are, as long as no loop has
     stored into them. filling: the loop that appends them; there is no array before it has begun.
 
-    outside: of objects from outside (listed_objects.py). marks: what says which of the numbers the program has written.
+    outside: the list from outside in whose objects they are (listed_objects.py). marks: what says which of the numbers the program has written.
     """
 
     kind: str
@@ -105,7 +106,7 @@ class Cells:
     columns: Scalar = 0
     numbers: dict[Any, NumberValue] = field(default_factory=dict)
     left: dict[Any, CellItem] = field(default_factory=dict)
-    outside: bool = False
+    outside: NumberedValue | None = None
     marks: ArrayValue | None = None
 
     @property
@@ -169,6 +170,8 @@ def note_filler(tracer: Tracer, target: SequenceValue, item: Value | None = None
 
 def _give_up(cells: Cells) -> NoReturn:
     """Have the list handled otherwise in the next attempt."""
+    if cells.outside is not None:
+        cells.outside.give_up()
     assert cells.plan is not None
     cells.plan.cells[cells.where] = None
     raise Retry
@@ -613,7 +616,7 @@ def _put(machine: Machine, cells: Cells, position: Value, item: Value) -> None:
     if number is None:
         _give_up(cells)
     if cells.kind != "bool":
-        claim(machine.tracer, item, number)
+        claim(machine.tracer, item, number, cells.outside is not None)
     _store(machine, cells, position, item)
 
 

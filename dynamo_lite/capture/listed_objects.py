@@ -20,7 +20,6 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from dynamo_lite import _C
 from dynamo_lite._C import all_differ, all_lack, own_attribute
 from dynamo_lite.capture import cells
 from dynamo_lite.capture.machine import Machine
@@ -41,7 +40,10 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, column, present
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Scalar, make
+
+TOLD_BEFORE = "a list of objects, of which an earlier loop tells which objects their numbers are"
 
 _KINDS = {float: "float", int: "int", bool: "bool"}
 
@@ -135,19 +137,18 @@ def _column(machine: Machine, owner: ListedObject, name: str) -> cells.Cells:
         if kind is None or tracer.grown:
             root.give_up()
         values = _array(tracer, root, owner.path, f"{path}{kind[0]}")
-        known = cells.Cells(kind, False, values, None, path, outside=True)
+        known = cells.Cells(kind, False, values, None, path, outside=root)
         root.attributes[path] = known
-    if known not in tracer.cell_lists:  # an attempt has been taken back
-        tracer.cell_lists.append(known)
     if loop is not None and known.kind != "bool":
         is_told = tracer.plans[loop.key].objects
-        if known.region not in (None, loop) and (is_told or known.tagged) and known.marks is not None:
-            raise Break("loop-list", "a list")
-        if is_told and not known.tagged:
+        if is_told is not known.tagged or (is_told and known.region is not loop):
             if known.marks is not None:
-                root.give_up()
-            known.tags, known.tagged = _array(tracer, root, owner.path, f"{path}@"), True
+                raise Break("loop-list", TOLD_BEFORE)
+            known = root.attributes[path] = replace(known, tagged=is_told, puts=[], numbers={})
+            known.tags = _array(tracer, root, owner.path, f"{path}@") if is_told else None
         known.region = loop
+    if known not in tracer.cell_lists:  # or an attempt has been taken back
+        tracer.cell_lists.append(known)
     return known
 
 
@@ -216,12 +217,12 @@ def _state_apart(tracer: Tracer, root: NumberedValue) -> None:
 def state_listed(tracer: Tracer) -> None:
     """Guard that the objects that are stored to are none of those that the program knows by another path."""
     known = [value for _, value in tracer.wrapped.values() if value.source is not None]
-    for root in [one for one in tracer.stored if isinstance(one, NumberedValue)]:
-        classes = {type(_first(root.concrete))}
-        for other in known:
-            if other is root or not _may_hold(other, classes):
-                continue
-            _state_none_shared(tracer, root, other)
+    roots = [value for value in known if isinstance(value, NumberedValue)]
+    for root in roots:
+        cls = type(_first(root.concrete))
+        for other in known if root in tracer.stored else tracer.stored:
+            if other is not root and _may_hold(other, cls):
+                _state_none_shared(tracer, root, other)
 
 
 def _state_none_shared(tracer: Tracer, root: NumberedValue, other: Value) -> None:
@@ -232,10 +233,10 @@ def _state_none_shared(tracer: Tracer, root: NumberedValue, other: Value) -> Non
     tracer.facts.state_pair("all_differ", root.source, other.source)
 
 
-def _may_hold(value: Value, classes: set[type]) -> bool:
+def _may_hold(value: Value, cls: type) -> bool:
     if isinstance(value, ObjectValue):
-        return value.cls in classes
-    return isinstance(value, NumberedValue) and type(_first(value.concrete)) in classes
+        return value.cls is cls
+    return isinstance(value, NumberedValue) and type(_first(value.concrete)) is cls
 
 
 def _first(obj: Any) -> Any:
@@ -264,12 +265,4 @@ def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
     raise Break("unsupported-operation", "identity of an object in a list")
 
 
-# -- behind the program --------------------------------------------------------------------------------
-
-
-def put(path: str, parts: tuple[Any, ...]) -> None:
-    """Store what a program has left in the column at a path."""
-    _C.put_column(path, *parts)
-
-
-__all__ = ["count", "equal", "find", "get_attribute", "put", "set_attribute", "state_listed"]
+__all__ = ["count", "equal", "find", "get_attribute", "set_attribute", "state_listed"]

@@ -58,6 +58,7 @@ from dynamo_lite.capture.loop_guesses import (
 )
 from dynamo_lite.capture.loop_pauses import pause_at, refuse_pauses, see_whether_alone
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
+from dynamo_lite.capture.listed_objects import TOLD_BEFORE
 from dynamo_lite.capture.loop_plans import key_of, recall_ways, starts_segment
 from dynamo_lite.capture.loop_results import (
     TYPES,
@@ -100,6 +101,7 @@ from dynamo_lite.capture.value import (
     Value,
     is_computed,
     is_made_after,
+    is_single,
 )
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
@@ -289,8 +291,10 @@ class Attempt:
     def refuse(self, reason: str, detail: str) -> NoReturn:
         try_objects(self.machine.tracer, reason)
         doubt(self.machine.tracer, self.plan)
-        if not (self.works_on_computed and starts_segment(self.machine.tracer, self.frame, self.header)):
-            self.plan.refused = (reason, detail)
+        begins = self.works_on_computed or detail is TOLD_BEFORE
+        if begins and starts_segment(self.machine.tracer, self.frame, self.header):
+            raise Retry
+        self.plan.refused = (reason, detail)
         close_columns(self.machine.tracer)
         raise Retry
 
@@ -404,6 +408,8 @@ class Attempt:
         value = self.entered[path] = NumberValue(None, expr, Carried(self.region, path))
         if is_symbolic(begin):
             self.region.before.add(expr)
+        elif not is_single(begin):
+            self.region.constants.add(expr)
         return value
 
     def _require_alone(self, objects: list[Object], names: Set[Name]) -> None:

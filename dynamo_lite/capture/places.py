@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite._C import generic_attributes, keeps_attributes, own_attribute
+from dynamo_lite._C import generic_attributes, keeps_attributes, own_attribute, put_column
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import CellStored, LoopPlan, Retry, StoresShow, Tracer
@@ -266,14 +266,27 @@ def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
     return found
 
 
+class _Columns:
+    """What residual code stores a column into, under its path: what the program has left there goes into the objects."""
+
+    __slots__ = ()
+
+    def __setitem__(self, path: str, parts: tuple[Any, ...]) -> None:
+        put_column(path, *parts)
+
+
+_COLUMNS = _Columns()
+
+
 def _columns_written(root: NumberedValue) -> list[tuple[Value, Any, Value]]:
-    """By their paths the columns of attributes that are written, and what listed_objects.put takes of each."""
+    """The columns of attributes that are written (listed_objects.py)."""
     found: list[tuple[Value, Any, Value]] = []
     for path, known in root.attributes.items():
         if known.marks is not None:
             table = ArrayValue(None, known.table) if known.marks is known.tags else ConstantValue(None, None)
             arrays = [ArrayValue(None, one.node) for one in (known.array, known.marks)]
-            found.append((root, f"{path}{known.kind[0]}", SequenceValue(None, tuple, [*arrays, table])))
+            parts = SequenceValue(None, tuple, [*arrays, table])
+            found.append((ConstantValue(None, _COLUMNS), f"{path}{known.kind[0]}", parts))
     return found
 
 

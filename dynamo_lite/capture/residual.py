@@ -21,7 +21,6 @@ from dynamo_lite.capture.complex_numbers import object_of
 from dynamo_lite.capture.instances import is_frozen
 from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, strictly
 from dynamo_lite.capture.kept import kept_locals
-from dynamo_lite.capture.listed_objects import put
 from dynamo_lite.capture.numbered import is_rest
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.rests import Rest, goes_by_number, rest_of, rest_value
@@ -51,7 +50,6 @@ from dynamo_lite.capture.value import (
     ListValue,
     MethodValue,
     NullValue,
-    NumberedValue,
     NumberValue,
     ObjectValue,
     Picked,
@@ -490,14 +488,6 @@ class Residual:
     def _store(self, kept: list[tuple[Value, Any, str, str]]) -> None:
         """Store to objects from outside, once all is loaded; interrupts have waited for that."""
         for owner, key, value, target in kept:
-            if isinstance(owner, NumberedValue):
-                self.emit("LOAD_CONST", put)
-                self.push_null_and_swap()
-                self.emit("LOAD_CONST", key)
-                self.emit("LOAD_FAST", value)
-                self.emit("CALL", 2)
-                self.emit("POP_TOP")
-                continue
             self.emit("LOAD_FAST", value)
             self.emit("LOAD_FAST", target)
             if isinstance(owner, ObjectValue):
