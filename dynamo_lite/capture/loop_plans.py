@@ -98,12 +98,13 @@ def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
     return code.filename, code.qualname, code.firstlineno, header, around
 
 
-def starts_segment(tracer: Tracer, frame: Frame, header: int) -> bool:
+def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool = False) -> bool:
     """Have a segment of its own begin in front of the `for` at `header`, which is none only for what this one computes:
-    there that is known. (One over a range is gone on with wherever a segment ends.)"""
+    there that is known. (One over a range is gone on with wherever a segment ends.) outermost: it is known to be
+    that, and may go over a range."""
     iterator, code = frame.stack[-1] if frame.stack else None, frame.code
-    is_inside = len(tracer.regions) > 1 or len(tracer.frames) > 1 or tracer.depth
-    if is_inside or not isinstance(iterator, IteratorValue) or iterator.kind == "range":
+    is_inside = (len(tracer.regions) > 1 and not outermost) or len(tracer.frames) > 1 or tracer.depth
+    if is_inside or not isinstance(iterator, IteratorValue) or (iterator.kind == "range" and not outermost):
         return False
     place = start_of(code, header)
     if place is None or place in tracer.starts or begins_at(code, place) or not goes_on_at(code, place):

@@ -291,11 +291,14 @@ class Attempt:
     def refuse(self, reason: str, detail: str) -> NoReturn:
         try_objects(self.machine.tracer, reason)
         doubt(self.machine.tracer, self.plan)
-        begins = self.works_on_computed or detail is TOLD_BEFORE
-        if begins and starts_segment(self.machine.tracer, self.frame, self.header):
+        is_told = detail is TOLD_BEFORE
+        if is_told and self.machine.attempts[0] is not self:
+            raise Break(reason, detail)
+        if (self.works_on_computed or is_told) and starts_segment(self.machine.tracer, self.frame, self.header, is_told):
             raise Retry
         self.plan.refused = (reason, detail)
-        close_columns(self.machine.tracer)
+        if not is_told:
+            close_columns(self.machine.tracer)
         raise Retry
 
     def _refuse_way(self, reason: str, detail: str) -> NoReturn:
