@@ -9,7 +9,8 @@
  *
  * Or it ends in an attribute, "a", its name, ";" and a letter: objects of one class lie there, and each has a number of its
  * own under that name, a float ("f"), an int ("i") or a bool ("b"). The letter "m" gives a 0 for each object instead, and
- * "@" the tag of the number as the object that it is (objects.c). The array may be written to: dl_columns_put stores
+ * "@", or "A", the tag of the number as the object that it is (objects.c); where there are floats and ints, "F" gives the floats (and 0
+ * for an int), "I" the ints, and "k" 1 for a float. The array may be written to: dl_columns_put stores
  * what a program has left there into the objects.
  *
  *     [Point(1.0, 2.0), Point(3.0, 4.0)]:  "lax;f" gives [1.0, 3.0]
@@ -107,6 +108,13 @@ append(Column *column, PyObject *object, const char *path)
         PyObject **items = PySequence_Fast_ITEMS(object); /* NULL of an empty list */
         Py_ssize_t count = Py_SIZE(object);
         int is_last = path[1] == 'f' || path[1] == 'i', status = reserve(column, count);
+        if (path[1] == 'a' && status == 1) {
+            for (Py_ssize_t i = 0; i < count; i++) {
+                column->items[column->count + i] = (int64_t)(intptr_t)items[i];
+            }
+            column->count += count;
+            return 1;
+        }
         for (Py_ssize_t i = 0; i < count && status == 1; i++) {
             status = is_last ? append_number(column, items[i], path[1]) : append(column, items[i], path + 1);
         }
@@ -144,7 +152,7 @@ dl_columns_is_path(PyObject *object)
     }
     if (path[0] == 'a') {
         const char *end = strchr(path, ';');
-        return end != NULL && end > path + 1 && end[1] != 0 && strchr("fibm@", end[1]) != NULL && end[2] == 0;
+        return end != NULL && end > path + 1 && end[1] != 0 && strchr("fibmFIkn@A", end[1]) != NULL && end[2] == 0;
     }
     if (path[0] == 'n') {
         return (path[1] == 'l' || path[1] == 't') && path[2] == 0;
@@ -208,10 +216,30 @@ append_attribute(Column *column, PyObject *found, char kind)
         column->items[column->count++] = found == Py_True;
         return PyBool_Check(found);
     case '@':
+    case 'A':
         column->items[column->count++] = dl_object_own_tag(found);
         return 1;
+    case 'k':
+    case 'F':
+    case 'I':
+        if (PyFloat_CheckExact(found) == (kind == 'F') && kind != 'k') {
+            return append_number(column, found, kind == 'F' ? 'f' : 'i');
+        }
+        column->items[column->count++] = kind == 'k' && PyFloat_CheckExact(found);
+        return PyFloat_CheckExact(found) || PyLong_CheckExact(found);
     }
     return append_number(column, found, kind);
+}
+
+/* The objects whose tags a column has, or nothing, for it to keep: a program may hand them on when nobody else has them. */
+static PyObject *
+held_objects(const Column *column, char kind)
+{
+    PyObject *held = PyTuple_New(kind == '@' || kind == 'A' ? (Py_ssize_t)column->count : 0);
+    for (Py_ssize_t i = 0; held != NULL && i < PyTuple_GET_SIZE(held); i++) {
+        PyTuple_SET_ITEM(held, i, Py_NewRef(dl_objects_find(NULL, column->items[i])));
+    }
+    return held;
 }
 
 /* The column of an attribute, which keeps the list and what the numbers were: NULL as of dl_columns_make. */
@@ -234,8 +262,8 @@ make_of_attributes(PyObject *object, const char *path)
     PyObject *array = NULL, *base = NULL;
     if (status == 1) {
         Py_ssize_t kept = end.kind == 'm' ? 0 : (Py_ssize_t)column.count * (Py_ssize_t)sizeof(int64_t);
-        base = Py_BuildValue("(Oy#)", object, (char *)column.items, kept);
-        array = base ? PyArray_SimpleNew(1, &column.count, end.kind == 'f' ? NPY_DOUBLE : NPY_INT64) : NULL;
+        base = Py_BuildValue("(Oy#N)", object, (char *)column.items, kept, held_objects(&column, end.kind));
+        array = base ? PyArray_SimpleNew(1, &column.count, end.kind == 'f' || end.kind == 'F' ? NPY_DOUBLE : NPY_INT64) : NULL;
     }
     if (array != NULL) {
         memcpy(PyArray_DATA((PyArrayObject *)array), column.items, (size_t)column.count * sizeof(int64_t));
@@ -299,15 +327,26 @@ is_own(const DlAttribute *attribute, PyObject *object, int64_t tag)
     return found != NULL && dl_object_own_tag(found) == tag;
 }
 
+/* The number at a place of columns, as a new object: NULL with an error set. */
+static PyObject *
+make_one(PyArrayObject **arrays, npy_intp i, char kind)
+{
+    if (kind != 'n') {
+        return make_number(PyArray_GETPTR1(arrays[0], i), kind);
+    }
+    int is_float = *(const int64_t *)PyArray_GETPTR1(arrays[2], i) != 0;
+    return make_number(PyArray_GETPTR1(arrays[!is_float], i), is_float ? 'f' : 'i');
+}
+
 /* The number with that tag, or a new one: a new reference, or NULL with an error set. */
 static PyObject *
-find_number(const char *data, int64_t tag, PyObject *table, char kind)
+find_number(PyArrayObject **arrays, npy_intp i, int64_t tag, PyObject *table, char kind)
 {
     PyObject *found = tag ? dl_objects_find(table, tag) : NULL;
     if (found != NULL) {
         return Py_NewRef(found);
     }
-    found = make_number(data, kind);
+    found = make_one(arrays, i, kind);
     if (found != NULL && tag && dl_objects_note(table, tag, found) < 0) {
         Py_CLEAR(found);
     }
@@ -322,8 +361,21 @@ is_column(PyObject *array, int type, npy_intp count)
            && (count < 0 || PyArray_DIM((PyArrayObject *)array, 0) == count);
 }
 
+/* Whether an object has a float that nobody else has, which can be given the value of a new one. */
+static int
+is_reused(const DlAttribute *attribute, PyObject *object, PyArrayObject **arrays, npy_intp i, char kind)
+{
+    PyObject **place = dl_attribute_place(attribute, object);
+    if (place == NULL || *place == NULL || !PyFloat_CheckExact(*place) || Py_REFCNT(*place) != 1
+        || (kind == 'n' && *(const int64_t *)PyArray_GETPTR1(arrays[2], i) == 0)) {
+        return 0;
+    }
+    ((PyFloatObject *)*place)->ob_fval = *(const double *)PyArray_GETPTR1(arrays[0], i);
+    return 1;
+}
+
 int
-dl_columns_put(PyObject *path, PyObject *values, PyObject *marks, PyObject *table)
+dl_columns_put(PyObject *path, PyObject *marks, PyObject *table, PyObject *const *values, Py_ssize_t n_values)
 {
     const char *text = PyUnicode_AsUTF8(path);
     End end = {0};
@@ -334,13 +386,21 @@ dl_columns_put(PyObject *path, PyObject *values, PyObject *marks, PyObject *tabl
     PyObject *base = NULL;
     PyObject **numbers = NULL;
     int status = -1, is_tagged = table != Py_None;
-    if (end.name == NULL || !is_column(values, end.kind == 'f' ? NPY_DOUBLE : NPY_INT64, -1)) {
+    int has_floats = end.kind == 'f' || end.kind == 'n';
+    if (end.name == NULL || n_values != (end.kind != 'n' ? 1 : is_tagged ? 4 : 3)
+        || !is_column(values[0], has_floats ? NPY_DOUBLE : NPY_INT64, -1)) {
         goto wrong;
     }
-    PyArrayObject *array = (PyArrayObject *)values;
-    npy_intp count = PyArray_DIM(array, 0);
-    base = PyArray_BASE(array);
-    if (base == NULL || !PyTuple_CheckExact(base) || PyTuple_GET_SIZE(base) != 2 || !is_column(marks, NPY_INT64, count)
+    PyArrayObject *arrays[4] = {NULL};
+    npy_intp count = PyArray_DIM((PyArrayObject *)values[0], 0);
+    for (Py_ssize_t k = 0; k < n_values; k++) {
+        arrays[k] = (PyArrayObject *)values[k];
+        if (k > 0 && !is_column(values[k], NPY_INT64, count)) {
+            goto wrong;
+        }
+    }
+    base = PyArray_BASE(arrays[0]);
+    if (base == NULL || !PyTuple_CheckExact(base) || PyTuple_GET_SIZE(base) != 3 || !is_column(marks, NPY_INT64, count)
         || (is_tagged && !DL_OBJECTS_CHECK(table))) {
         goto wrong;
     }
@@ -361,9 +421,14 @@ dl_columns_put(PyObject *path, PyObject *values, PyObject *marks, PyObject *tabl
         dl_attribute_find(&attribute, Py_TYPE((PyObject *)(intptr_t)objects.items[0]), end.name);
     }
     for (npy_intp i = 0; i < count; i++) {
-        int64_t mark = *(const int64_t *)PyArray_GETPTR1((PyArrayObject *)marks, i);
-        if (is_tagged ? mark == 0 || !is_own(&attribute, (PyObject *)(intptr_t)objects.items[i], mark) : mark != 0) {
-            numbers[i] = find_number(PyArray_GETPTR1(array, i), is_tagged ? mark : 0, table, end.kind);
+        int is_int = is_tagged && end.kind == 'n' && *(const int64_t *)PyArray_GETPTR1(arrays[2], i) == 0;
+        int64_t mark = *(const int64_t *)PyArray_GETPTR1(is_int ? arrays[3] : (PyArrayObject *)marks, i);
+        PyObject *object = (PyObject *)(intptr_t)objects.items[i];
+        if (!is_tagged && mark != 0 && has_floats && is_reused(&attribute, object, arrays, i, end.kind)) {
+            continue;
+        }
+        if (is_tagged ? mark == 0 || !is_own(&attribute, object, mark) : mark != 0) {
+            numbers[i] = find_number(arrays, i, is_tagged ? mark : 0, table, end.kind);
             if (numbers[i] == NULL) {
                 goto done;
             }
@@ -437,7 +502,7 @@ are_of_attributes(PyObject *one, PyObject *other)
 {
     PyObject *both[] = {one, other};
     for (int i = 0; i < 2; i++) {
-        if (!PyTuple_CheckExact(both[i]) || PyTuple_GET_SIZE(both[i]) != 2 || !PyBytes_CheckExact(PyTuple_GET_ITEM(both[i], 1))) {
+        if (!PyTuple_CheckExact(both[i]) || PyTuple_GET_SIZE(both[i]) != 3 || !PyBytes_CheckExact(PyTuple_GET_ITEM(both[i], 1))) {
             return 0;
         }
     }
@@ -465,12 +530,29 @@ dl_columns_are_equal(PyObject *one, PyObject *other)
            && memcmp(PyArray_DATA(a), PyArray_DATA(b), (size_t)PyArray_NBYTES(a)) == 0;
 }
 
-/* Compare addresses. */
+/* Whether some addresses differ: 1, 0, or -1 with MemoryError. */
 static int
-compare_addresses(const void *one, const void *other)
+differ(const Column *objects)
 {
-    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
-    return (a > b) - (a < b);
+    size_t places = 16;
+    while (places < 2 * (size_t)objects->count) {
+        places *= 2;
+    }
+    int64_t *table = PyMem_Calloc(places, sizeof *table);
+    if (table == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    int status = 1;
+    for (npy_intp i = 0; i < objects->count && status == 1; i++) {
+        size_t at = ((size_t)objects->items[i] >> 4) * 0x9E3779B97F4A7C15u >> 20 & (places - 1);
+        for (; table[at] != 0 && table[at] != objects->items[i]; at = (at + 1) & (places - 1)) {
+        }
+        status = table[at] == 0;
+        table[at] = objects->items[i];
+    }
+    PyMem_Free(table);
+    return status;
 }
 
 /* Append the objects in a list or tuple, or in those that it holds, or an object that is neither: 1, or -1. */
@@ -480,7 +562,13 @@ append_all(Column *objects, PyObject *object)
     if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
         int status = reserve(objects, PySequence_Fast_GET_SIZE(object));
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object) && status == 1; i++) {
-            status = append_all(objects, PySequence_Fast_GET_ITEM(object, i));
+            PyObject *item = PySequence_Fast_GET_ITEM(object, i);
+            if (PyList_CheckExact(item) || PyTuple_CheckExact(item)) {
+                status = append_all(objects, item);
+            }
+            else if ((status = reserve(objects, 1)) == 1) {
+                objects->items[objects->count++] = (int64_t)(intptr_t)item;
+            }
         }
         return status;
     }
@@ -503,10 +591,7 @@ dl_columns_all_differ(PyObject *one, PyObject *other)
         ascend = objects.items[i - 1] < objects.items[i];
     }
     if (status == 1 && !ascend) {
-        qsort(objects.items, (size_t)objects.count, sizeof *objects.items, compare_addresses);
-        for (npy_intp i = 1; i < objects.count && status == 1; i++) {
-            status = objects.items[i - 1] != objects.items[i];
-        }
+        status = differ(&objects);
     }
     PyMem_Free(objects.items);
     return status;

@@ -359,16 +359,17 @@ column_of(PyObject *module, PyObject *args)
     return array != NULL || PyErr_Occurred() ? array : Py_NewRef(Py_None);
 }
 
-/* put_column(path, values, marks, table): see columns.h. */
+/* put_column(path, marks, table, *values): see columns.h. */
 static PyObject *
 put_column(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *path, *values, *marks, *table;
-    if (!PyArg_ParseTuple(args, "UOOO:put_column", &path, &values, &marks, &table)) {
+    PyObject *path, *marks, *table, *values[4] = {NULL};
+    if (!PyArg_ParseTuple(args, "UOOO|OOO:put_column", &path, &marks, &table, &values[0], &values[1], &values[2],
+                          &values[3])) {
         return NULL;
     }
-    return dl_columns_put(path, values, marks, table) < 0 ? NULL : Py_NewRef(Py_None);
+    return dl_columns_put(path, marks, table, values, PyTuple_GET_SIZE(args) - 3) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* all_differ(one, other) -> bool: see columns.h. */
@@ -401,7 +402,7 @@ static PyMethodDef functions[] = {
     {"all_lack", all_lack, METH_VARARGS,
      "all_lack(sequence, path): whether no object at a path has anything of its own under the name in it."},
     {"put_column", put_column, METH_VARARGS,
-     "put_column(path, values, marks, table): store what a program has left in the column of an attribute."},
+     "put_column(path, marks, table, *values): store what a program has left in the column of an attribute."},
     {"all_differ", all_differ, METH_VARARGS,
      "all_differ(one, other): whether all objects in two lists, or in those that they hold, differ."},
     {"column", column_of, METH_VARARGS,

@@ -30,7 +30,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
 )
-from dynamo_lite.capture.wrap import column, layout_of, present
+from dynamo_lite.capture.wrap import column, is_ordinary, layout_of, present
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import OpKind
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
@@ -63,6 +63,12 @@ def open_long(tracer: Tracer, value: Value) -> None:
     """The same, if it is long, for what goes over it in a loop."""
     if isinstance(value, SequenceValue) and len(value.known) > ALWAYS_UNROLLED and tracer.native_loops:
         open_columns(tracer, value)
+
+
+def holds_objects(tracer: Tracer, value: SequenceValue) -> bool:
+    """Whether a list or tuple from outside holds objects of a class of the user's."""
+    concrete = next((obj for obj, one in tracer.wrapped.values() if one is value), None)
+    return bool(concrete) and is_ordinary(type(concrete[0]))  # type: ignore[index]
 
 
 def foresee_columns(tracer: Tracer, value: Value) -> bool:
@@ -280,6 +286,6 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
 
 
 __all__ = [
-    *("close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "open_long", "parts"),
+    *("close_columns", "foresee_columns", "holds_objects", "is_row", "item", "length", "open_columns", "open_long", "parts"),
     "unroll_rather",
 ]

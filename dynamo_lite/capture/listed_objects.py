@@ -18,19 +18,23 @@ a column: the list is then known by its items.
 from __future__ import annotations
 
 import types
+from itertools import zip_longest
 from typing import Any
 
 from dynamo_lite._C import all_differ, all_lack, own_attribute
+from dynamo_lite._C import column as make_column
 from dynamo_lite.capture import cells
+from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import AttributeMissing, Tracer
+from dynamo_lite.capture.state import AttributeMissing, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     CallValue,
     ConstantValue,
+    EitherValue,
     ListedObject,
     MethodValue,
     NumberedValue,
@@ -39,9 +43,9 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, column, present
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, column, present, realise
 from dynamo_lite.dataclass import replace
-from dynamo_lite.graph.scalar import Scalar, make
+from dynamo_lite.graph.scalar import Scalar, kind_of, make
 
 TOLD_BEFORE = "a list of objects, of which an earlier loop tells which objects their numbers are"
 
@@ -90,12 +94,12 @@ def set_attribute(machine: Machine, owner: ListedObject, name: str, value: Value
         raise Break("side-effect-attribute", name)
     if _own(owner, name) is MISSING:
         raise Break("side-effect-attribute", name)
-    known = _column(machine, owner, name)
+    known = _columns(machine, owner, name)
     if owner.root not in tracer.stored:
         _state_apart(tracer, owner.root)
         tracer.stored[owner.root] = {}
     _have_marks(tracer, owner.root, known)
-    cells.put_at(machine, known, tracer.number(owner.position), value)
+    _put(machine, owner, known, value)
 
 
 def _own(owner: ListedObject, name: str) -> Any:
@@ -114,49 +118,85 @@ def _own(owner: ListedObject, name: str) -> Any:
 
 
 def _read(machine: Machine, owner: ListedObject, name: str) -> Value:
-    tracer, known = machine.tracer, _column(machine, owner, name)
+    tracer, columns = machine.tracer, _columns(machine, owner, name)
     position = tracer.number(owner.position)
-    if tracer.in_loop:
-        return cells.read_at(machine, known, position)
-    if owner.root in tracer.stored:
+    if not tracer.in_loop and (owner.root in tracer.stored or len(columns) > 1):
         raise Break("loop-list", "a list")
-    found = cells.read_at(machine, known, position)
-    number = as_scalar(found)
-    assert number is not None
+    found = [cells.read_at(machine, one, position) for one in columns]
+    if len(found) > 1:
+        floats, ints, is_float = found
+        assert isinstance(is_float, NumberValue)
+        return EitherValue(None, is_float.expr, floats, ints)
+    number = as_scalar(found[0])
+    if tracer.in_loop or number is None:
+        return found[0]
     return NumberValue(None, number, CallValue(None, getattr, [owner, ConstantValue(None, name)]))
 
 
-def _column(machine: Machine, owner: ListedObject, name: str) -> cells.Cells:
-    """The numbers that the objects have under a name."""
+def _put(machine: Machine, owner: ListedObject, columns: list[cells.Cells], value: Value) -> None:
+    """Store a number where the objects have such a one."""
+    position = machine.tracer.number(owner.position)
+    value = realise(machine.tracer, value)
+    if isinstance(value, EitherValue):
+
+        def put_one(one: Value) -> Value:
+            _put(machine, owner, columns, one)
+            return ConstantValue(None, None)
+
+        split(machine, value, put_one)
+        return
+    number = as_scalar(value)
+    kind = "" if number is None else kind_of(number)
+    known = next((one for one in columns if one.kind == kind), None)
+    if known is None or (known.kind == "bool" and len(columns) > 1):
+        if {kind, columns[0].kind} == {"int", "float"}:
+            machine.tracer.restraints.mixed.add((owner.root.source, columns[0].where))
+            raise Retry
+        owner.root.give_up()
+    cells.put_at(machine, known, position, value)
+    if len(columns) > 1:
+        cells.put_at(machine, columns[2], position, ConstantValue(None, kind == "float"))
+
+
+def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cells]:
+    """The numbers that the objects have under a name; of floats and ints, the floats, the ints and which it is."""
     tracer, root = machine.tracer, owner.root
     path = f"{owner.path}a{name};"
     loop = tracer.regions[0] if tracer.in_loop else None
-    known: cells.Cells | None = root.attributes.get(path)
+    known: list[cells.Cells] | None = root.attributes.get(path)
     if known is None:
-        kind = _KINDS.get(type(_own(owner, name)))
-        if kind is None or tracer.grown:
+        kinds = {_KINDS.get(type(_own(owner, name)))}
+        kinds = {"float", "int"} if (root.source, path) in tracer.restraints.mixed else kinds
+        letters = "FIk" if len(kinds) > 1 else str(*kinds)[0]
+        if None in kinds or tracer.grown:
             root.give_up()
-        values = _array(tracer, root, owner.path, f"{path}{kind[0]}")
-        known = cells.Cells(kind, False, values, None, path, outside=root)
+        if len(kinds) == 1 and kinds <= {"float", "int"} and make_column(root.concrete, f"{path}{letters}") is None:
+            letters = "FIk"
+        arrays = {letter: _array(tracer, root, owner.path, f"{path}{letter}") for letter in letters}
+        of = {"f": "float", "i": "int", "b": "bool", "F": "float", "I": "int", "k": "bool"}
+        known = [cells.Cells(of[letter], False, one, None, path, outside=root) for letter, one in arrays.items()]
         root.attributes[path] = known
-    if loop is not None and known.kind != "bool":
+    if loop is not None and known[0].kind != "bool":
         is_told = tracer.plans[loop.key].objects
-        if is_told is not known.tagged or (is_told and known.region is not loop):
-            if known.marks is not None:
+        if is_told is not known[0].tagged or (is_told and known[0].region is not loop):
+            if known[0].marks is not None:
                 raise Break("loop-list", TOLD_BEFORE)
-            known = root.attributes[path] = replace(known, tagged=is_told, puts=[], numbers={})
-            known.tags = _array(tracer, root, owner.path, f"{path}@") if is_told else None
-        known.region = loop
-    if known not in tracer.cell_lists:  # or an attempt has been taken back
-        tracer.cell_lists.append(known)
+            letters = "@A" if is_told else ""
+            tags = [_array(tracer, root, owner.path, f"{path}{letter}") for letter in letters[: len(known)]]
+            pairs = zip_longest(known, tags)
+            known = root.attributes[path] = [replace(one, tagged=bool(of), tags=of, puts=[], numbers={}) for one, of in pairs]
+        for one in known:
+            one.region = loop
+    tracer.cell_lists += [one for one in known if one not in tracer.cell_lists]  # or an attempt has been taken back
     return known
 
 
-def _have_marks(tracer: Tracer, root: NumberedValue, known: cells.Cells) -> None:
-    if known.marks is None:
-        path = known.where
-        assert isinstance(path, str)
-        known.marks = known.tags if known.tagged else _array(tracer, root, path[: path.index("a")], f"{path}m")
+def _have_marks(tracer: Tracer, root: NumberedValue, columns: list[cells.Cells]) -> None:
+    for known in columns[:2]:
+        if known.marks is None:
+            path = known.where
+            assert isinstance(path, str)
+            known.marks = known.tags if known.tagged else _array(tracer, root, path[: path.index("a")], f"{path}m")
 
 
 def _array(tracer: Tracer, root: NumberedValue, before: str, path: str) -> ArrayValue:

@@ -281,12 +281,16 @@ _COLUMNS = _Columns()
 def _columns_written(root: NumberedValue) -> list[tuple[Value, Any, Value]]:
     """The columns of attributes that are written (listed_objects.py)."""
     found: list[tuple[Value, Any, Value]] = []
-    for path, known in root.attributes.items():
+    for path, columns in root.attributes.items():
+        known = columns[0]
         if known.marks is not None:
             table = ArrayValue(None, known.table) if known.marks is known.tags else ConstantValue(None, None)
-            arrays = [ArrayValue(None, one.node) for one in (known.array, known.marks)]
-            parts = SequenceValue(None, tuple, [*arrays, table])
-            found.append((ConstantValue(None, _COLUMNS), f"{path}{known.kind[0]}", parts))
+            tags = [columns[1].tags] if known.marks is known.tags and len(columns) > 1 else []
+            held = [known.marks, *(one.array for one in columns), *tags]
+            marks, *arrays = [ArrayValue(None, one.node) for one in held]
+            letter = known.kind[0] if len(columns) == 1 else "n"
+            parts = SequenceValue(None, tuple, [marks, table, *arrays])
+            found.append((ConstantValue(None, _COLUMNS), f"{path}{letter}", parts))
     return found
 
 

@@ -74,6 +74,7 @@ _STATEMENTS = (
     *("{p}.{f} = {p}.keep({q}.{g})", "{p}.{f} = {p}.{f}", "{p}.n = +{p}.n", "sim.t += {p}.x", "sim.best = {p}.{f}"),
     *("out.append({p}.{f})", "out.append({p}.n)", "sim.t = t", "{p}.{f} = t", "{p}.m = a", "{p}.x = abs({p}.x)"),
     *("leader.x += 1.0", "{p}.y = leader.x", "{p}.m = len(ps)", "{p}.x = float({p}.n)", "{p}.n = int({p}.x)"),
+    *("{p}.v = 0", "{p}.v = {p}.n", "{p}.v += {q}.n", "{p}.n = 0.5", "{p}.v = 0", "{p}.v += 1"),
 )
 _RARE = (
     *("continue", "break", "return {p}.x", "print({p}.n)", "raise ValueError({p}.n)", "{p}.x = 1", "{p}.n = 1.5"),
@@ -169,7 +170,10 @@ def arguments(seed: int) -> tuple[Any, ...]:
         ps[0].v = ps[1].v = qs[2].y  # one object in several places
     if cls is Body and pick.random() < 0.1:
         vars(ps[1])  # has a dictionary from now on
-    if pick.random() < 0.05:
+    if pick.random() < 0.1:
         ps[-1].x = 3
+    if pick.random() < 0.2:
+        for one in ps:
+            one.v = 0
     leader = pick.choice((ps[1], cls(pick)))
     return ps, qs, leader, Sim(), pick.uniform(0.1, 1.0), pick.randrange(5)
