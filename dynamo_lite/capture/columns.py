@@ -13,6 +13,7 @@ import operator
 from typing import Any
 
 from dynamo_lite.capture import listed_objects, numpy_rules
+from dynamo_lite.capture.choices import is_none
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
@@ -28,6 +29,7 @@ from dynamo_lite.capture.value import (
     NumberedValue,
     NumberValue,
     SequenceValue,
+    SliceValue,
     Value,
 )
 from dynamo_lite.capture.wrap import column, is_ordinary, layout_of, present
@@ -162,6 +164,33 @@ def item(machine: Machine, of: Indexed, index: Value) -> Value | None:
     return _at(machine, root, sub, of.path + of.layout[0], position, of, index)
 
 
+def part(machine: Machine, of: NumberedValue, index: SliceValue) -> Value | None:
+    """of[start:stop], a list of the same objects; None of a list of numbers, or with a step.
+
+    NB: which object a number of a list is, is known by where it stands in that list itself (objects.py)."""
+    tracer, count = machine.tracer, length(machine.tracer, of)
+    if of.layout[1][0] != "o" or of.layout[0] != "l" or not is_none(index.step):
+        return None
+    ends = (ConstantValue(None, 0) if is_none(index.start) else index.start, index.stop)
+    begin, end = (count if is_none(one) else _end(tracer, _index(machine, one), count) for one in ends)
+    made = NestedValue(None, operator.getitem, [of, index], of, of.layout, "", begin)
+    is_forward = _holds(tracer, make("le", begin, end))
+    made.length = make("sub", end, begin) if is_forward else make("max", 0, make("sub", end, begin))
+    return made
+
+
+def _end(tracer: Tracer, number: Scalar | None, count: Scalar) -> Scalar:
+    """Where a slice begins or ends, which has that for a bound; the program declines where only the run knows whether
+    that is counted from the end."""
+    if number is None:
+        raise Break("unsupported-operation", "a slice by what is no int")
+    if tracer.graph.facts.decide(make("lt", number, 0)) is True:
+        return make("max", 0, make("add", number, count))
+    if not _holds(tracer, make("ge", number, 0)):
+        _have(tracer, make("ge", number, 0))
+    return number if _holds(tracer, make("le", number, count)) else make("min", number, count)
+
+
 def parts(machine: Machine, of: NestedValue) -> list[Value]:
     """The items of a tuple that stands in a list, as many as all of these have."""
     found = [item(machine, of, ConstantValue(None, place)) for place in range(len(of.layout) - 1)]
@@ -286,6 +315,6 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
 
 
 __all__ = [
-    *("close_columns", "foresee_columns", "holds_objects", "is_row", "item", "length", "open_columns", "open_long", "parts"),
+    *("close_columns", "foresee_columns", "holds_objects", "is_row", "item", "length", "open_columns", "open_long", "part", "parts"),
     "unroll_rather",
 ]
