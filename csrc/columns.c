@@ -10,7 +10,9 @@
  * Or it ends in an attribute, "a", its name, ";" and a letter: objects of one class lie there, and each has a number of its
  * own under that name, a float ("f"), an int ("i") or a bool ("b"). The letter "m" gives a 0 for each object instead, and
  * "@", or "A", the tag of the number as the object that it is (objects.c); where there are floats and ints, "F" gives the floats (and 0
- * for an int), "I" the ints, and "k" 1 for a float. The array may be written to: dl_columns_put stores
+ * for an int), "I" the ints, and "k" 1 for a float. "o" is
+ * for objects of which there are few, strings say: the path is a tuple then, of such a text and of the objects, and the
+ * column says which of these each one is. The array may be written to: dl_columns_put stores
  * what a program has left there into the objects.
  *
  *     [Point(1.0, 2.0), Point(3.0, 4.0)]:  "lax;f" gives [1.0, 3.0]
@@ -133,9 +135,18 @@ append(Column *column, PyObject *object, const char *path)
     return 1;
 }
 
+/* The text of a path. */
+static PyObject *
+text_of(PyObject *path)
+{
+    return PyTuple_CheckExact(path) && PyTuple_GET_SIZE(path) > 0 ? PyTuple_GET_ITEM(path, 0) : path;
+}
+
 int
 dl_columns_is_path(PyObject *object)
 {
+    int has_objects = PyTuple_CheckExact(object);
+    object = text_of(object);
     const char *path = PyUnicode_CheckExact(object) ? PyUnicode_AsUTF8(object) : NULL;
     if (path == NULL || (path[0] != 'l' && path[0] != 't')) {
         PyErr_Clear();
@@ -152,7 +163,11 @@ dl_columns_is_path(PyObject *object)
     }
     if (path[0] == 'a') {
         const char *end = strchr(path, ';');
-        return end != NULL && end > path + 1 && end[1] != 0 && strchr("fibmFIkn@A", end[1]) != NULL && end[2] == 0;
+        return end != NULL && end > path + 1 && end[1] != 0 && strchr("fibmFIkn@Ao", end[1]) != NULL && end[2] == 0
+               && has_objects == (end[1] == 'o');
+    }
+    if (has_objects) {
+        return 0;
     }
     if (path[0] == 'n') {
         return (path[1] == 'l' || path[1] == 't') && path[2] == 0;
@@ -206,9 +221,17 @@ read_attribute(const DlAttribute *attribute, PyObject *object)
 
 /* Put what stands for an attribute into the column: 1, or 0 where it is of another type. */
 static int
-append_attribute(Column *column, PyObject *found, char kind)
+append_attribute(Column *column, PyObject *found, char kind, PyObject *path)
 {
     switch (kind) {
+    case 'o':
+        for (Py_ssize_t k = 1; k < PyTuple_GET_SIZE(path); k++) {
+            if (found == PyTuple_GET_ITEM(path, k)) {
+                column->items[column->count++] = k - 1;
+                return 1;
+            }
+        }
+        return 0;
     case 'm':
         column->items[column->count++] = 0;
         return 1;
@@ -244,7 +267,7 @@ held_objects(const Column *column, char kind)
 
 /* The column of an attribute, which keeps the list and what the numbers were: NULL as of dl_columns_make. */
 static PyObject *
-make_of_attributes(PyObject *object, const char *path)
+make_of_attributes(PyObject *object, const char *path, PyObject *whole)
 {
     End end = {0};
     Column objects = {0}, column = {0};
@@ -257,7 +280,7 @@ make_of_attributes(PyObject *object, const char *path)
     }
     for (npy_intp i = 0; i < objects.count && status == 1; i++) {
         PyObject *found = end.kind == 'm' ? Py_None : read_attribute(&attribute, (PyObject *)(intptr_t)objects.items[i]);
-        status = found == NULL ? (PyErr_Occurred() ? -1 : 0) : append_attribute(&column, found, end.kind);
+        status = found == NULL ? (PyErr_Occurred() ? -1 : 0) : append_attribute(&column, found, end.kind, whole);
     }
     PyObject *array = NULL, *base = NULL;
     if (status == 1) {
@@ -377,7 +400,7 @@ is_reused(const DlAttribute *attribute, PyObject *object, PyArrayObject **arrays
 int
 dl_columns_put(PyObject *path, PyObject *marks, PyObject *table, PyObject *const *values, Py_ssize_t n_values)
 {
-    const char *text = PyUnicode_AsUTF8(path);
+    const char *text = PyUnicode_AsUTF8(text_of(path));
     End end = {0};
     Column objects = {0};
     if (text == NULL || find_end(&end, text) < 0) {
@@ -400,7 +423,8 @@ dl_columns_put(PyObject *path, PyObject *marks, PyObject *table, PyObject *const
         }
     }
     base = PyArray_BASE(arrays[0]);
-    if (base == NULL || !PyTuple_CheckExact(base) || PyTuple_GET_SIZE(base) != 3 || !is_column(marks, NPY_INT64, count)
+    if (base == NULL || !PyTuple_CheckExact(base) || PyTuple_GET_SIZE(base) != 3
+        || (end.kind != 'o' && !is_column(marks, NPY_INT64, count))
         || (is_tagged && !DL_OBJECTS_CHECK(table))) {
         goto wrong;
     }
@@ -422,8 +446,17 @@ dl_columns_put(PyObject *path, PyObject *marks, PyObject *table, PyObject *const
     }
     for (npy_intp i = 0; i < count; i++) {
         int is_int = is_tagged && end.kind == 'n' && *(const int64_t *)PyArray_GETPTR1(arrays[2], i) == 0;
-        int64_t mark = *(const int64_t *)PyArray_GETPTR1(is_int ? arrays[3] : (PyArrayObject *)marks, i);
+        PyObject *of = is_int ? (PyObject *)arrays[3] : end.kind == 'o' ? values[0] : marks;
+        int64_t mark = *(const int64_t *)PyArray_GETPTR1((PyArrayObject *)of, i);
         PyObject *object = (PyObject *)(intptr_t)objects.items[i];
+        if (end.kind == 'o') {
+            int64_t which = 1 + *(const int64_t *)PyArray_GETPTR1(arrays[0], i);
+            numbers[i] = which > 0 && which < PyTuple_GET_SIZE(path) ? Py_NewRef(PyTuple_GET_ITEM(path, which)) : NULL;
+            if (numbers[i] == NULL) {
+                goto wrong;
+            }
+            continue;
+        }
         if (!is_tagged && mark != 0 && has_floats && is_reused(&attribute, object, arrays, i, end.kind)) {
             continue;
         }
@@ -466,12 +499,12 @@ done:
 PyObject *
 dl_columns_make(PyObject *object, PyObject *path)
 {
-    const char *text = PyUnicode_AsUTF8(path);
+    const char *text = PyUnicode_AsUTF8(text_of(path));
     if (text == NULL) {
         return NULL;
     }
     if (strchr(text, ';') != NULL) {
-        return make_of_attributes(object, text);
+        return make_of_attributes(object, text, path);
     }
     Column column = {0};
     size_t length = strlen(text);

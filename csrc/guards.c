@@ -365,9 +365,12 @@ put_column(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *path, *marks, *table, *values[4] = {NULL};
-    if (!PyArg_ParseTuple(args, "UOOO|OOO:put_column", &path, &marks, &table, &values[0], &values[1], &values[2],
+    if (!PyArg_ParseTuple(args, "OOOO|OOO:put_column", &path, &marks, &table, &values[0], &values[1], &values[2],
                           &values[3])) {
         return NULL;
+    }
+    if (!dl_columns_is_path(path)) {
+        return PyErr_Format(PyExc_ValueError, "put_column: %R is no path", path);
     }
     return dl_columns_put(path, marks, table, values, PyTuple_GET_SIZE(args) - 3) < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -400,7 +400,7 @@ class CompiledFunction(Generic[_P, _R]):
     def __reduce__(self) -> str: ...
 
 def put_column(
-    path: str, marks: np.ndarray[Any, Any], table: Objects | None, /, *values: np.ndarray[Any, Any]
+    path: str | tuple[Any, ...], marks: np.ndarray[Any, Any] | None, table: Objects | None, /, *values: np.ndarray[Any, Any]
 ) -> None:
     """Store what a program has left in the column of an attribute into the objects (csrc/columns.h)."""
 
@@ -410,7 +410,7 @@ def all_lack(sequence: object, path: str, /) -> bool:
 def all_differ(one: object, other: object, /) -> bool:
     """Whether all objects in two lists, or in those that they hold, differ (csrc/columns.h)."""
 
-def column(sequence: object, path: str, /) -> np.ndarray[Any, Any] | None:
+def column(sequence: object, path: str | tuple[Any, ...], /) -> np.ndarray[Any, Any] | None:
     """The numbers at a path of nested lists and tuples (csrc/columns.c); None where their items are of other types."""
 
 def text_array(text: object, /) -> np.ndarray[Any, Any] | None:

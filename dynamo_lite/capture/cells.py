@@ -524,6 +524,16 @@ def read_at(machine: Machine, cells: Cells, position: Value) -> Value:
     return _read(machine, cells, position)
 
 
+def read_code(machine: Machine, cells: Cells, position: Value) -> Scalar:
+    """The number at a position, which stands for something else."""
+    return _read_number(machine, cells.array, position)
+
+
+def put_code(machine: Machine, cells: Cells, position: Value, code: Scalar) -> None:
+    """Put such a number at a position."""
+    _set(machine, cells.array, position, machine.tracer.number(code))
+
+
 def put_at(machine: Machine, cells: Cells, position: Value, item: Value) -> None:
     """Put a number at a position."""
     _put(machine, cells, position, item)

@@ -36,6 +36,7 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
+    FewValue,
     ListValue,
     NumberValue,
     Picked,
@@ -639,6 +640,8 @@ def is_none(value: Value) -> bool:
 
 def none_condition(machine: Machine, value: Value) -> GoesOn | None:
     """Whether a value that is one or the other is None, as a condition; None for another value."""
+    if isinstance(value, FewValue):
+        return make("eq", value.code, value.among.index(None)) if None in value.among else None
     value = realise(machine.tracer, value)
     if not isinstance(value, EitherValue):
         return None

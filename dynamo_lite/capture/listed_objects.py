@@ -17,6 +17,9 @@ a column: the list is then known by its items.
 
 from __future__ import annotations
 
+import enum
+import itertools
+import operator
 import types
 from itertools import zip_longest
 from typing import Any
@@ -35,13 +38,16 @@ from dynamo_lite.capture.value import (
     CallValue,
     ConstantValue,
     EitherValue,
+    FewValue,
     ListedObject,
     MethodValue,
     NumberedValue,
     NumberValue,
     ObjectValue,
     SequenceValue,
+    TextValue,
     Value,
+    is_single,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, column, present, realise
 from dynamo_lite.dataclass import replace
@@ -49,6 +55,7 @@ from dynamo_lite.graph.scalar import Scalar, kind_of, make
 
 TOLD_BEFORE = "a list of objects, of which an earlier loop tells which objects their numbers are"
 
+_MOST_KNOWN = 16
 _KINDS = {float: "float", int: "int", bool: "bool"}
 
 
@@ -63,7 +70,7 @@ def get_attribute(machine: Machine, owner: ListedObject, name: str) -> Value:
         if not isinstance(found.fget, types.FunctionType):
             raise Break("unsupported-operation", f"property {name} of {cls.__qualname__}")
         return machine.call_python(found.fget, constant(found.fget), [owner], {})
-    if _own(owner, name) is not MISSING:
+    if _own(owner.cls, owner.first[1], name) is not MISSING:
         return _read(machine, owner, name)
     if found is MISSING:
         if hasattr(cls, "__getattr__"):
@@ -92,7 +99,7 @@ def set_attribute(machine: Machine, owner: ListedObject, name: str, value: Value
     tracer = machine.tracer
     if not tracer.defers:
         raise Break("side-effect-attribute", name)
-    if _own(owner, name) is MISSING:
+    if _own(owner.cls, owner.first[1], name) is MISSING:
         raise Break("side-effect-attribute", name)
     known = _columns(machine, owner, name)
     if owner.root not in tracer.stored:
@@ -102,19 +109,19 @@ def set_attribute(machine: Machine, owner: ListedObject, name: str, value: Value
     _put(machine, owner, known, value)
 
 
-def _own(owner: ListedObject, name: str) -> Any:
-    """What the first of the objects has of its own under a name, or in a slot; MISSING where that is nothing."""
-    found, first = class_lookup(owner.cls, name), owner.first[1]
+def _own(cls: type, obj: Any, name: str) -> Any:
+    """What an object has of its own under a name, or in a slot; MISSING where that is nothing."""
+    found = class_lookup(cls, name)
     if isinstance(found, types.MemberDescriptorType):
         if found.__objclass__.__flags__ & IMMUTABLE_TYPE:
             return MISSING
         try:
-            return found.__get__(first, owner.cls)
+            return found.__get__(obj, cls)
         except AttributeError:
             return MISSING
     if found is not MISSING and (hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")):
         return MISSING
-    return own_attribute(first, name, MISSING)
+    return own_attribute(obj, name, MISSING)
 
 
 def _read(machine: Machine, owner: ListedObject, name: str) -> Value:
@@ -122,6 +129,10 @@ def _read(machine: Machine, owner: ListedObject, name: str) -> Value:
     position = tracer.number(owner.position)
     if not tracer.in_loop and (owner.root in tracer.stored or len(columns) > 1):
         raise Break("loop-list", "a list")
+    if columns[0].kind == "few":
+        code, among = cells.read_code(machine, columns[0], position), columns[0].fill
+        args = [ConstantValue(None, among), machine.tracer.number(code)]
+        return FewValue(None, operator.getitem, args, among, code)
     found = [cells.read_at(machine, one, position) for one in columns]
     if len(found) > 1:
         floats, ints, is_float = found
@@ -145,6 +156,9 @@ def _put(machine: Machine, owner: ListedObject, columns: list[cells.Cells], valu
 
         split(machine, value, put_one)
         return
+    if columns[0].kind == "few":
+        cells.put_code(machine, columns[0], position, _code_of(machine.tracer, owner, columns[0], value))
+        return
     number = as_scalar(value)
     kind = "" if number is None else kind_of(number)
     known = next((one for one in columns if one.kind == kind), None)
@@ -153,6 +167,8 @@ def _put(machine: Machine, owner: ListedObject, columns: list[cells.Cells], valu
             machine.tracer.restraints.mixed.add((owner.root.source, columns[0].where))
             raise Retry
         owner.root.give_up()
+    if not machine.tracer.in_loop and not is_single(number) and kind != "bool":
+        raise Break("loop-list", "a list")  # nobody tells there which object it is
     cells.put_at(machine, known, position, value)
     if len(columns) > 1:
         cells.put_at(machine, columns[2], position, ConstantValue(None, kind == "float"))
@@ -164,8 +180,10 @@ def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cel
     path = f"{owner.path}a{name};"
     loop = tracer.regions[0] if tracer.in_loop else None
     known: list[cells.Cells] | None = root.attributes.get(path)
+    if known is None and (few := _few(tracer, owner, name, path)) is not None:
+        known = root.attributes[path] = [few]
     if known is None:
-        kinds = {_KINDS.get(type(_own(owner, name)))}
+        kinds = {_KINDS.get(type(_own(owner.cls, owner.first[1], name)))}
         kinds = {"float", "int"} if (root.source, path) in tracer.restraints.mixed else kinds
         letters = "FIk" if len(kinds) > 1 else str(*kinds)[0]
         if None in kinds or tracer.grown:
@@ -176,7 +194,7 @@ def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cel
         of = {"f": "float", "i": "int", "b": "bool", "F": "float", "I": "int", "k": "bool"}
         known = [cells.Cells(of[letter], False, one, None, path, outside=root) for letter, one in arrays.items()]
         root.attributes[path] = known
-    if loop is not None and known[0].kind != "bool":
+    if loop is not None and known[0].kind not in ("bool", "few"):
         is_told = tracer.plans[loop.key].objects
         if is_told is not known[0].tagged or (is_told and known[0].region is not loop):
             if known[0].marks is not None:
@@ -191,15 +209,90 @@ def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cel
     return known
 
 
+def _few(tracer: Tracer, owner: ListedObject, name: str, path: str) -> cells.Cells | None:
+    """Which of a few objects, strings say, each of the objects has under a name; None where they have other things."""
+    root, at = owner.root, (owner.root.source, path)
+    if not _is_known_by_identity(_own(owner.cls, owner.first[1], name)) or tracer.grown:
+        return None
+    among = tracer.restraints.known.setdefault(at, [])
+    for obj in root.concrete if owner.path == "l" else ():
+        one = _own(owner.cls, obj, name) if type(obj) is owner.cls else MISSING
+        if _is_known_by_identity(one) and all(one is not other for other in among):
+            among.append(one)
+        if len(among) > _MOST_KNOWN:
+            return None
+    whole = (f"{path}o", *among)
+    if make_column(root.concrete, whole) is None:
+        return None
+    return cells.Cells("few", False, _array(tracer, root, owner.path, whole), None, whole, fill=tuple(among), outside=root)
+
+
+def _is_known_by_identity(one: Any) -> bool:
+    if type(type(one)) is enum.EnumMeta:
+        return class_lookup(type(one), "__eq__") is object.__eq__
+    return type(one) in (str, types.NoneType)
+
+
+def _code_of(tracer: Tracer, owner: ListedObject, known: cells.Cells, value: Value) -> Scalar:
+    """The number of an object that is stored where few are known; raises Retry where it is none of these yet."""
+    if isinstance(value, FewValue) and value.among is known.fill:
+        return value.code
+    one = _object_of(tracer, value)
+    if one is MISSING or not _is_known_by_identity(one):
+        owner.root.give_up()
+    for place, other in enumerate(known.fill):
+        if other is one:
+            return place
+    path, *_ = known.where
+    tracer.restraints.known[owner.root.source, path[:-1]].append(one)
+    raise Retry
+
+
+def _object_of(tracer: Tracer, value: Value) -> Any:
+    """The object that a value is, known by identity; MISSING where it is not."""
+    if isinstance(value, TextValue | ObjectValue) and value.source is not None:
+        one = value.text if isinstance(value, TextValue) else value.concrete
+        tracer.facts.state("is", value.source, one)
+        return one
+    return value.value if type(value) is ConstantValue else MISSING
+
+
+def few_equal(tracer: Tracer, one: Value, other: Value, by_identity: bool) -> Scalar | None:
+    """Whether two values are one object, or equal, of which one at least is one of a few; None where nobody can tell."""
+    few, other = (one, other) if isinstance(one, FewValue) else (other, one)
+    if not isinstance(few, FewValue):
+        return None
+    if isinstance(other, FewValue):
+        return make("eq", few.code, other.code) if other.among is few.among and (by_identity or _differ(few)) else None
+    known = _object_of(tracer, other)
+    if known is MISSING or not _is_known_by_identity(known):
+        return None
+    codes = [at for at, obj in enumerate(few.among) if obj is known or (not by_identity and _equal(obj, known))]
+    if len(codes) > 1:
+        return None
+    return make("eq", few.code, codes[0]) if codes else False
+
+
+def _differ(few: FewValue) -> bool:
+    return not any(_equal(a, b) for a, b in itertools.combinations(few.among, 2))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether they are equal. NB: no members of an Enum with an __eq__ of its own, which are not known by identity."""
+    return type(one) is type(other) and bool(one == other)
+
+
 def _have_marks(tracer: Tracer, root: NumberedValue, columns: list[cells.Cells]) -> None:
     for known in columns[:2]:
-        if known.marks is None:
+        if known.kind == "few":
+            known.marks = known.values
+        elif known.marks is None:
             path = known.where
             assert isinstance(path, str)
             known.marks = known.tags if known.tagged else _array(tracer, root, path[: path.index("a")], f"{path}m")
 
 
-def _array(tracer: Tracer, root: NumberedValue, before: str, path: str) -> ArrayValue:
+def _array(tracer: Tracer, root: NumberedValue, before: str, path: Any) -> ArrayValue:
     """A column, which is as long as all others of these objects."""
     made = column(tracer, root, path)
     tracer.relate(make("eq", made.node.array_type.shape[0], count(tracer, root, before)))
@@ -305,4 +398,4 @@ def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
     raise Break("unsupported-operation", "identity of an object in a list")
 
 
-__all__ = ["count", "equal", "find", "get_attribute", "set_attribute", "state_listed"]
+__all__ = ["count", "equal", "few_equal", "find", "get_attribute", "set_attribute", "state_listed"]

@@ -271,7 +271,7 @@ class _Columns:
 
     __slots__ = ()
 
-    def __setitem__(self, path: str, parts: tuple[Any, ...]) -> None:
+    def __setitem__(self, path: Any, parts: tuple[Any, ...]) -> None:
         put_column(path, *parts)
 
 
@@ -283,7 +283,10 @@ def _columns_written(root: NumberedValue) -> list[tuple[Value, Any, Value]]:
     found: list[tuple[Value, Any, Value]] = []
     for path, columns in root.attributes.items():
         known = columns[0]
-        if known.marks is not None:
+        if known.kind == "few" and known.marks is not None:
+            parts = [ConstantValue(None, None), ConstantValue(None, None), ArrayValue(None, known.array.node)]
+            found.append((ConstantValue(None, _COLUMNS), known.where, SequenceValue(None, tuple, [*parts])))
+        elif known.marks is not None:
             table = ArrayValue(None, known.table) if known.marks is known.tags else ConstantValue(None, None)
             tags = [columns[1].tags] if known.marks is known.tags and len(columns) > 1 else []
             held = [known.marks, *(one.array for one in columns), *tags]

@@ -378,7 +378,7 @@ class NumberedValue(SequenceValue):
     concrete: Any = None
     layout: Any = ()
     give_up: Callable[[], NoReturn] = field(default=None)  # type: ignore[assignment]
-    columns: dict[str, ArrayValue] = field(default_factory=dict)
+    columns: dict[Any, ArrayValue] = field(default_factory=dict)
     singles: dict[int, Value] = field(default_factory=dict)
     numbers: dict[Any, NumberValue] = field(default_factory=dict)
     is_paid: bool = False
@@ -412,6 +412,14 @@ class ListedObject(CallValue):
     path: str = ""
     position: Scalar = 0
     first: tuple[Source, Any] = field(default=None)  # type: ignore[assignment]
+
+
+@dataclass(eq=False, slots=True)
+class FewValue(CallValue):
+    """One of a few objects, all of them different ones: `code` says which, a number that only the run knows."""
+
+    among: tuple[Any, ...] = ()
+    code: Scalar = 0
 
 
 @dataclass(eq=False, slots=True)

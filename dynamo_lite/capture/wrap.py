@@ -559,7 +559,7 @@ def _wrap_numbered(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
     return NumberedValue(source, type(obj), concrete=obj, layout=layout, give_up=give_up, fix=give_up)
 
 
-def column(tracer: Tracer, numbered: NumberedValue, path: str) -> ArrayValue:
+def column(tracer: Tracer, numbered: NumberedValue, path: Any) -> ArrayValue:
     """The numbers at a path of a list or tuple from outside, as an input of the graph."""
     if path not in numbered.columns:
         assert numbered.source is not None

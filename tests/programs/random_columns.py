@@ -24,6 +24,8 @@ class Body:
         self.x, self.y, self.v = (pick.uniform(-2.0, 2.0) for _ in range(3))
         self.n, self.m = pick.randrange(-9, 2000), pick.choice((0, 1, 300, 70000))
         self.on = pick.random() < 0.5
+        self.kind = pick.choice(("a", "b"))
+        self.near = None if pick.random() < 0.8 else "here or there"
 
     def move(self, dt: float) -> None:
         self.x += self.v * dt
@@ -51,7 +53,7 @@ class Body:
 class Slotted:
     """The same in slots."""
 
-    __slots__ = ("m", "n", "on", "v", "x", "y")
+    __slots__ = ("kind", "m", "n", "near", "on", "v", "x", "y")
     limit = Body.limit
     __init__, move, swap, clip, size, keep = Body.__init__, Body.move, Body.swap, Body.clip, Body.size, Body.keep
     twice = Body.twice
@@ -74,6 +76,7 @@ _STATEMENTS = (
     *("{p}.{f} = {p}.keep({q}.{g})", "{p}.{f} = {p}.{f}", "{p}.n = +{p}.n", "sim.t += {p}.x", "sim.best = {p}.{f}"),
     *("out.append({p}.{f})", "out.append({p}.n)", "sim.t = t", "{p}.{f} = t", "{p}.m = a", "{p}.x = abs({p}.x)"),
     *("leader.x += 1.0", "{p}.y = leader.x", "{p}.m = len(ps)", "{p}.x = float({p}.n)", "{p}.n = int({p}.x)"),
+    *("{p}.kind = 'b'", "{p}.kind = 'c'", "{p}.kind = {q}.kind", "{p}.near = None", "{p}.near = 'here or there'"),
     *("{p}.v = 0", "{p}.v = {p}.n", "{p}.v += {q}.n", "{p}.n = 0.5", "{p}.v = 0", "{p}.v += 1"),
 )
 _RARE = (
@@ -84,11 +87,12 @@ _RARE = (
 _CONDITIONS = (
     *("{p}.x > {q}.y", "{p} is {q}", "{p} is not {q}", "{p}.on", "{p}.n % 3 == 0", "{p} == {q}", "{p} != {q}", "i % 2"),
     *("{p}.x < 0.0 or {q}.on", "not {q}.on and {p}.m > 3", "t > 1.0", "{p}.n > {q}.n", "abs({p}.x - {q}.x) < 0.5"),
-    "{p} is leader",
+    *("{p} is leader", "{p}.kind == 'a'", "{p}.kind != {q}.kind", "{p}.near is None", "{q}.kind == 'c'"),
+    *("{p}.near == 'here or there'", "{p}.near is not {q}.near"),
 )
 _HEADS = (
     *("for p in ps:", "for p in ps:", "for p in ps:", "for i, p in enumerate(ps):", "for p, q in zip(ps, qs):"),
-    *("for i in range(len(ps)):\n    p = ps[i]; q = ps[i - 1]", "for s0 in range(2):\n  for p in ps:", "for q in qs:"),
+    *("for i in range(len(ps)):\n    p = ps[i]; q = ps[i - 1]", "for s0 in range(2):\n  for p in ps:", "for q in qs:", "for p in ps[1:]:"),
 )
 
 
@@ -121,7 +125,7 @@ class _Writer:
                 if pick.random() < 0.4:
                     lines += [f"{indent}else:", *self.block(indent + "    ", depth + 1)]
             elif depth < 2:
-                head = pick.choice(("for q in qs:", "for q in ps:", "for q in ps[:3]:", "for j in range(2):"))
+                head = pick.choice(("for q in qs:", "for q in ps:", "for q in ps[:3]:", "for q in qs[i + 1:]:", "for j in range(2):"))
                 lines += [indent + head, *self.block(indent + "    ", depth + 2)]
         return lines or [f"{indent}t += 1.0"]
 

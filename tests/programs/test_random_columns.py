@@ -59,7 +59,7 @@ def everything(of: Callable[..., Any], plain: Any, seed: int) -> list[Any]:
     places: dict[int, int] = {}
     for place, one in enumerate((*held, *bodies, *values)):
         places.setdefault(id(one), place)
-    told = [(type(one), repr(one) if type(one) in (int, float, bool) else "", places[id(one)]) for one in values]
+    told = [(type(one), repr(one) if type(one) in (int, float, bool, str) else "", places[id(one)]) for one in values]
     return [told, raised, printed.getvalue(), len(ps), len(qs)]
 
 
@@ -72,7 +72,7 @@ def numbers(bodies: list[Any]) -> list[Any]:
 def constants(code: CodeType) -> list[Any]:
     """The numbers in a function's code, and in those of the methods."""
     methods = (one.__code__ for one in vars(Body).values() if hasattr(one, "__code__"))
-    return [one for each in (code, *methods) for one in each.co_consts if type(one) in (int, float)]
+    return [one for each in (code, *methods) for one in each.co_consts if type(one) in (int, float, str)]
 
 
 def flat(value: Any) -> list[Any]:

@@ -280,6 +280,8 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
     if op in ("==", "!=") and _never_equal(lhs, rhs):
         return ConstantValue(None, op == "!=")
+    if op in ("==", "!=") and (number := listed_objects.few_equal(machine.tracer, lhs, rhs, False)) is not None:
+        return machine.tracer.number(number if op == "==" else simplify(negate(number)))
     is_listed = isinstance(lhs, ListedObject) or isinstance(rhs, ListedObject)
     if is_listed and op in ("==", "!=") and all(_compares_by_identity(machine, one) for one in (lhs, rhs)):
         return _is(machine, lhs, rhs, op == "==")
@@ -363,7 +365,9 @@ def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
         if kind_of(lhs.expr) != "bool":
             return ConstantValue(None, not wanted)
         return NumberValue(None, lhs.expr if rhs.value is wanted else simplify(negate(lhs.expr)))
-    if (condition := listed_objects.equal(machine, lhs, rhs)) is not None:
+    condition = listed_objects.few_equal(machine.tracer, lhs, rhs, True)
+    condition = listed_objects.equal(machine, lhs, rhs) if condition is None else condition
+    if condition is not None:
         return machine.tracer.number(condition if wanted else simplify(negate(condition)))
     if not isinstance(lhs, EitherValue):
         return ConstantValue(None, identical(machine, lhs, rhs) is wanted)
