@@ -400,7 +400,11 @@ class CompiledFunction(Generic[_P, _R]):
     def __reduce__(self) -> str: ...
 
 def put_column(
-    path: str | tuple[Any, ...], marks: np.ndarray[Any, Any] | None, table: Objects | None, /, *values: np.ndarray[Any, Any]
+    path: str | tuple[Any, ...],
+    marks: np.ndarray[Any, Any] | None,
+    table: Objects | None,
+    /,
+    *values: np.ndarray[Any, Any],
 ) -> None:
     """Store what a program has left in the column of an attribute into the objects (csrc/columns.h)."""
 

@@ -84,7 +84,8 @@ class Cells:
     is_grid: a list of lists. columns: how many items each of these has. fill: what they all are, as long as no loop has
     stored into them. filling: the loop that appends them; there is no array before it has begun.
 
-    outside: the list from outside in whose objects they are (listed_objects.py). marks: what says which of the numbers the program has written.
+    outside: the list from outside in whose objects they are (listed_objects.py). marks: what says which of the numbers
+    the program has written. among: the objects for which they stand, where these are few.
     """
 
     kind: str
@@ -108,6 +109,7 @@ class Cells:
     left: dict[Any, CellItem] = field(default_factory=dict)
     outside: NumberedValue | None = None
     marks: ArrayValue | None = None
+    among: tuple[Any, ...] = ()
 
     @property
     def room(self) -> Scalar:

@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     EitherValue,
     FewValue,
+    ListedObject,
     ListValue,
     NumberValue,
     Picked,
@@ -205,7 +206,8 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
         either = merge.either("an expression", one, other)
         merge.close(value.condition)
         return None if either is None else parts_of(tracer, either)
-    if value is not None and (_is_numpy_scalar(value) or _is_tuple_of_scalars(tracer, value)):
+    is_listed = isinstance(value, ListedObject) and has_items(value)
+    if value is not None and (is_listed or _is_numpy_scalar(value) or _is_tuple_of_scalars(tracer, value)):
         return ConstantValue(None, True), value, None
     number = None if value is None else as_scalar(value)
     kept = isinstance(value, SequenceValue) and value.kind is tuple and value.source is not None

@@ -254,7 +254,7 @@ def _at(
     if layout[0] in "fi":
         return _number(machine, root, path + layout[0], position, of, index)
     if layout[0] == "o":
-        return listed_objects.find(machine, root, layout[1], path, position, [of, index])
+        return listed_objects.find(machine.tracer, root, layout[1], path, position, [of, index])
     made = NestedValue(None, operator.getitem, [of, index], root, layout, path, position)
     if layout[0] != "p":
         offsets = column(tracer, root, f"{path}n{layout[0]}")
@@ -315,6 +315,6 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
 
 
 __all__ = [
-    *("close_columns", "foresee_columns", "holds_objects", "is_row", "item", "length", "open_columns", "open_long", "part", "parts"),
-    "unroll_rather",
+    *("close_columns", "foresee_columns", "holds_objects", "is_row", "item", "length", "open_columns", "open_long"),
+    *("part", "parts", "unroll_rather"),
 ]

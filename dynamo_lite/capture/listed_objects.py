@@ -1,14 +1,16 @@
 """Attributes of the objects in a list from outside that a loop goes through: ``for p in particles: p.x += p.vx * dt``.
 
-Enters a ListedObject, which stands in a list under a number that only the run knows. The numbers that all objects of the
-list have under one name are a *column* (csrc/columns.c), an array that the guards make; a load of the attribute is one of
-an element, a store one into it:
+Enters a ListedObject, which stands in a list under a number that only the run knows. The numbers that all objects of
+the list have under one name are a *column* (csrc/columns.c), an array that the guards make; a load of the attribute is
+one of an element, a store one into it:
 
     for p in particles: p.x += p.vx * dt    loop i0: %x[i0] = %x[i0] + %vx[i0] * dt    residual: put(%x, %marks)
 
 Where the segment ends, or a loop is left, residual code stores into the objects what has been written, as new numbers;
-so a program that declines has changed nothing. Beside the numbers stand marks, which say what has been written; in a loop
-that tells which objects numbers are (objects.py), their tags, and the number that an object has had is its own address.
+so a program that declines has changed nothing. Beside the numbers stand marks, which say what has been written; in a
+loop that tells which objects numbers are (objects.py), their tags: that of one from before it is its own address. Ints
+and floats under one name are three columns; of strings, None and members of an Enum the column says which it is of the
+few that there are, and reading one gives a FewValue.
 
 INVARIANT: the guards say that all objects that the columns are of are different ones, of one ordinary class, and none
 that the program knows by another path. So which of two is which their numbers say. What has another type declines to be
@@ -30,7 +32,7 @@ from dynamo_lite.capture import cells
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.source import constant
+from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -125,12 +127,11 @@ def _own(cls: type, obj: Any, name: str) -> Any:
 
 
 def _read(machine: Machine, owner: ListedObject, name: str) -> Value:
-    tracer, columns = machine.tracer, _columns(machine, owner, name)
-    position = tracer.number(owner.position)
+    tracer, columns, position = machine.tracer, _columns(machine, owner, name), _position(machine.tracer, owner)
     if not tracer.in_loop and (owner.root in tracer.stored or len(columns) > 1):
         raise Break("loop-list", "a list")
     if columns[0].kind == "few":
-        code, among = cells.read_code(machine, columns[0], position), columns[0].fill
+        code, among = cells.read_code(machine, columns[0], position), columns[0].among
         args = [ConstantValue(None, among), machine.tracer.number(code)]
         return FewValue(None, operator.getitem, args, among, code)
     found = [cells.read_at(machine, one, position) for one in columns]
@@ -146,7 +147,7 @@ def _read(machine: Machine, owner: ListedObject, name: str) -> Value:
 
 def _put(machine: Machine, owner: ListedObject, columns: list[cells.Cells], value: Value) -> None:
     """Store a number where the objects have such a one."""
-    position = machine.tracer.number(owner.position)
+    position = _position(machine.tracer, owner)
     value = realise(machine.tracer, value)
     if isinstance(value, EitherValue):
 
@@ -172,6 +173,13 @@ def _put(machine: Machine, owner: ListedObject, columns: list[cells.Cells], valu
     cells.put_at(machine, known, position, value)
     if len(columns) > 1:
         cells.put_at(machine, columns[2], position, ConstantValue(None, kind == "float"))
+
+
+def _position(tracer: Tracer, owner: ListedObject) -> Value:
+    """The number of an object among all of them."""
+    if owner.position is None:
+        raise Break("data-dependent-number", "an object in a list")
+    return tracer.number(owner.position)
 
 
 def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cells]:
@@ -201,8 +209,9 @@ def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cel
                 raise Break("loop-list", TOLD_BEFORE)
             letters = "@A" if is_told else ""
             tags = [_array(tracer, root, owner.path, f"{path}{letter}") for letter in letters[: len(known)]]
-            pairs = zip_longest(known, tags)
-            known = root.attributes[path] = [replace(one, tagged=bool(of), tags=of, puts=[], numbers={}) for one, of in pairs]
+            pairs = list(zip_longest(known, tags))
+            known = [replace(one, tagged=of is not None, tags=of, puts=[], numbers={}) for one, of in pairs]
+            root.attributes[path] = known
         for one in known:
             one.region = loop
     tracer.cell_lists += [one for one in known if one not in tracer.cell_lists]  # or an attempt has been taken back
@@ -224,7 +233,8 @@ def _few(tracer: Tracer, owner: ListedObject, name: str, path: str) -> cells.Cel
     whole = (f"{path}o", *among)
     if make_column(root.concrete, whole) is None:
         return None
-    return cells.Cells("few", False, _array(tracer, root, owner.path, whole), None, whole, fill=tuple(among), outside=root)
+    codes = _array(tracer, root, owner.path, whole)
+    return cells.Cells("few", False, codes, None, whole, among=tuple(among), outside=root)
 
 
 def _is_known_by_identity(one: Any) -> bool:
@@ -235,16 +245,16 @@ def _is_known_by_identity(one: Any) -> bool:
 
 def _code_of(tracer: Tracer, owner: ListedObject, known: cells.Cells, value: Value) -> Scalar:
     """The number of an object that is stored where few are known; raises Retry where it is none of these yet."""
-    if isinstance(value, FewValue) and value.among is known.fill:
+    if isinstance(value, FewValue) and value.among is known.among:
         return value.code
     one = _object_of(tracer, value)
     if one is MISSING or not _is_known_by_identity(one):
         owner.root.give_up()
-    for place, other in enumerate(known.fill):
+    for place, other in enumerate(known.among):
         if other is one:
             return place
-    path, *_ = known.where
-    tracer.restraints.known[owner.root.source, path[:-1]].append(one)
+    assert isinstance(known.where, tuple)
+    tracer.restraints.known[owner.root.source, known.where[0][:-1]].append(one)
     raise Retry
 
 
@@ -258,7 +268,7 @@ def _object_of(tracer: Tracer, value: Value) -> Any:
 
 
 def few_equal(tracer: Tracer, one: Value, other: Value, by_identity: bool) -> Scalar | None:
-    """Whether two values are one object, or equal, of which one at least is one of a few; None where nobody can tell."""
+    """Whether two values are one object, or equal, where one at least is one of a few; None where nobody can tell."""
     few, other = (one, other) if isinstance(one, FewValue) else (other, one)
     if not isinstance(few, FewValue):
         return None
@@ -308,7 +318,7 @@ def count(tracer: Tracer, root: NumberedValue, path: str) -> Scalar:
 # -- what has to hold ----------------------------------------------------------------------------------
 
 
-def find(machine: Machine, root: NumberedValue, cls: type, path: str, position: Scalar, args: list[Value]) -> Value:
+def find(tracer: Tracer, root: NumberedValue, cls: type, path: str, position: Scalar, args: list[Value]) -> Value:
     """The object at a position of all that lie at a path: args[0][args[1]]."""
     source, obj = root.source, root.concrete
     assert source is not None
@@ -321,8 +331,16 @@ def find(machine: Machine, root: NumberedValue, cls: type, path: str, position: 
         at += 3 if path[at] == "p" else 1
     if type(obj) is not cls:
         root.give_up()
-    machine.tracer.state_class("type_version", source, cls)
+    tracer.state_class("type_version", source, cls)
+    args = [root, tracer.number(position)] if path == "l" else args
     return ListedObject(None, getitem, args, root, cls, path, position, (source, obj))
+
+
+def first_of(tracer: Tracer, source: Source) -> Value | None:
+    """The first object of the list that a source names; None where that is not known by columns."""
+    roots = (one for _, one in tracer.wrapped.values() if isinstance(one, NumberedValue) and one.source == source)
+    root = next(roots, None)
+    return None if root is None else find(tracer, root, root.layout[1][1], "l", 0, [])
 
 
 def getitem(of: Any, index: Any) -> Any:
@@ -378,6 +396,13 @@ def _first(obj: Any) -> Any:
     return obj
 
 
+def keeps_frame(tracer: Tracer) -> Break | None:
+    """What has a loop run in a frame of its own, where it can be left, if it or what comes before stores to objects in
+    a list; None if that is not so, or it is in such a one."""
+    is_inlined = len(tracer.frames) > 1 and any(isinstance(one, NumberedValue) for one in tracer.stored)
+    return Break("loop-list", "a list of objects") if is_inlined else None
+
+
 def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
     """Whether two values are one object; None where neither is a ListedObject."""
     listed = one if isinstance(one, ListedObject) else other
@@ -387,7 +412,7 @@ def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
     tracer = machine.tracer
     if isinstance(other, ListedObject) and other.root is listed.root and other.path == listed.path:
         _state_apart(tracer, listed.root)
-        return make("eq", listed.position, other.position)
+        return None if None in (listed.position, other.position) else make("eq", listed.position, other.position)  # type: ignore[arg-type]
     if isinstance(other, ConstantValue | NumberValue | SequenceValue | ArrayValue):
         return False
     if isinstance(other, ListedObject) and other.cls is not listed.cls:
@@ -398,4 +423,7 @@ def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
     raise Break("unsupported-operation", "identity of an object in a list")
 
 
-__all__ = ["count", "equal", "few_equal", "find", "get_attribute", "set_attribute", "state_listed"]
+__all__ = [
+    *("TOLD_BEFORE", "count", "equal", "few_equal", "find", "first_of", "get_attribute", "keeps_frame"),
+    *("set_attribute", "state_listed"),
+]

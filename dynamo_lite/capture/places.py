@@ -267,7 +267,7 @@ def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
 
 
 class _Columns:
-    """What residual code stores a column into, under its path: what the program has left there goes into the objects."""
+    """What residual code stores a column into, under its path: what the program has left there gets into objects."""
 
     __slots__ = ()
 
@@ -284,8 +284,9 @@ def _columns_written(root: NumberedValue) -> list[tuple[Value, Any, Value]]:
     for path, columns in root.attributes.items():
         known = columns[0]
         if known.kind == "few" and known.marks is not None:
-            parts = [ConstantValue(None, None), ConstantValue(None, None), ArrayValue(None, known.array.node)]
-            found.append((ConstantValue(None, _COLUMNS), known.where, SequenceValue(None, tuple, [*parts])))
+            nothing: list[Value] = [ConstantValue(None, None), ConstantValue(None, None)]
+            codes = SequenceValue(None, tuple, [*nothing, ArrayValue(None, known.array.node)])
+            found.append((ConstantValue(None, _COLUMNS), known.where, codes))
         elif known.marks is not None:
             table = ArrayValue(None, known.table) if known.marks is known.tags else ConstantValue(None, None)
             tags = [columns[1].tags] if known.marks is known.tags and len(columns) > 1 else []

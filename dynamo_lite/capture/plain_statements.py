@@ -160,9 +160,9 @@ def _global(namespace: Mapping[str, Any], name: str) -> Any:
 
 def _attribute(owner: Any, name: str) -> Any:
     """An attribute as far as it is known without running code; capture does not run the user's ``__getattr__``."""
-    if owner is _OURS or owner is _ARRAY or isinstance(owner, type) or not names_are_plain(owner):
+    if owner is _OURS or owner is _ARRAY or issubclass(type(owner), type) or not names_are_plain(owner):
         return _OURS
-    if isinstance(owner, types.ModuleType):
+    if issubclass(type(owner), types.ModuleType):
         return vars(owner).get(name, _FOREIGN)
     if is_foreign(owner):
         return _FOREIGN

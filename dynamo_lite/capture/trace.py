@@ -32,11 +32,11 @@ from dynamo_lite.capture.cells import alone
 from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.leaving import reads_frame
+from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.loop_plans import begins_plainly, count_first_rounds
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
-from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.places import check_variables, state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Residual
 from dynamo_lite.capture.restraints import Restraints, place_in, place_of

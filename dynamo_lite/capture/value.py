@@ -370,9 +370,8 @@ class NumberedValue(SequenceValue):
     only the run knows (columns.py); how long it is, is not guarded.
 
     layout: how it is made (wrap.layout_of). columns: by path, the graph's inputs. singles: items of which the place is
-    known. numbers: those read, by what they are in a graph. attributes: by path the numbers that objects in it have under a
-    name (listed_objects.py). give_up, which is ``fix`` too: have it known by its items
-    in the next attempt.
+    known. numbers: those read, by what they are in a graph. attributes: by path the numbers that objects in it have
+    under a name (listed_objects.py). give_up, which is ``fix`` too: have it known by its items in the next attempt.
     """
 
     concrete: Any = None
@@ -404,14 +403,19 @@ class NestedValue(CallValue):
 class ListedObject(CallValue):
     """An object of an ordinary class that stands in a NumberedValue, ``root``, under a number that only the run knows.
 
-    path: the way to such objects, and position: its place among all that are there (listed_objects.py). first: the first
-    of them, and where the guards find it."""
+    path: the way to such objects, and position: its place among all that are there, if the segment knows it. first: the
+    first of them, and where the guards find it (listed_objects.py)."""
 
     root: NumberedValue = field(default=None)  # type: ignore[assignment]
     cls: type = object
     path: str = ""
-    position: Scalar = 0
+    position: Scalar | None = 0
     first: tuple[Source, Any] = field(default=None)  # type: ignore[assignment]
+
+    @property
+    def items(self) -> list[Value]:
+        """What loops carry of it, and choices merge."""
+        return self.args[1:]
 
 
 @dataclass(eq=False, slots=True)

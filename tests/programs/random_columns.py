@@ -25,7 +25,7 @@ class Body:
         self.n, self.m = pick.randrange(-9, 2000), pick.choice((0, 1, 300, 70000))
         self.on = pick.random() < 0.5
         self.kind = pick.choice(("a", "b"))
-        self.near = None if pick.random() < 0.8 else "here or there"
+        self.near = None if pick.random() < 0.8 else "here_or_there"
 
     def move(self, dt: float) -> None:
         self.x += self.v * dt
@@ -70,29 +70,32 @@ _STATEMENTS = (
     *("{p}.x += {p}.v * dt", "{p}.y = {p}.y + {q}.x", "{p}.v *= 0.5", "{p}.n += 1", "{p}.n = {p}.n * 3 % 7001"),
     *("{p}.m -= {q}.n", "{p}.on = not {p}.on", "{p}.on = {c}", "t += {p}.x", "a += {p}.n", "{p}.move(dt)"),
     *("{p}.x += {p}.v * dt", "{p}.v = -{p}.v", "{p}.clip()", "t += {q}.size()", "{p}.y += {q}.twice"),
-    *("{p}.{f} = {q}.{g}", "{p}.{f}, {q}.{f} = {q}.{f}, {p}.{f}", "{p}.swap({q})", "{p}.{f} = {number}", "{p}.n = {q}.m"),
+    *("{p}.{f} = {q}.{g}", "{p}.{f}, {q}.{f} = {q}.{f}, {p}.{f}", "{p}.swap({q})", "{p}.{f} = {number}"),
+    "{p}.n = {q}.m",
     *("s = {q}.{g} * 2.0; {p}.{f} = s", "s = {p}.x - {q}.y; {p}.y = s; {q}.v = s", "s = {p}.{f}", "{p}.{f} = s"),
     *("{p}.{f} = max({p}.{f}, {q}.{g})", "{p}.n = min({p}.n + 1, 5)", "{p}.{f} = {p}.{f} + 0.0", "t = {p}.{f}"),
     *("{p}.{f} = {p}.keep({q}.{g})", "{p}.{f} = {p}.{f}", "{p}.n = +{p}.n", "sim.t += {p}.x", "sim.best = {p}.{f}"),
     *("out.append({p}.{f})", "out.append({p}.n)", "sim.t = t", "{p}.{f} = t", "{p}.m = a", "{p}.x = abs({p}.x)"),
     *("leader.x += 1.0", "{p}.y = leader.x", "{p}.m = len(ps)", "{p}.x = float({p}.n)", "{p}.n = int({p}.x)"),
-    *("{p}.kind = 'b'", "{p}.kind = 'c'", "{p}.kind = {q}.kind", "{p}.near = None", "{p}.near = 'here or there'"),
+    *("{p}.kind = 'b'", "{p}.kind = 'c'", "{p}.kind = {q}.kind", "{p}.near = None", "{p}.near = 'here_or_there'"),
     *("{p}.v = 0", "{p}.v = {p}.n", "{p}.v += {q}.n", "{p}.n = 0.5", "{p}.v = 0", "{p}.v += 1"),
 )
 _RARE = (
     *("continue", "break", "return {p}.x", "print({p}.n)", "raise ValueError({p}.n)", "{p}.x = 1", "{p}.n = 1.5"),
     *("{p}.x = math.sqrt({p}.y)", "{p}.n = 100 // ({p}.m - 1)", "{p}.z = 1.0", "b = {p}", "{p}.n = {p}.n << 40"),
-    *("b = {p} if {c} else b", "if len(ps) < 25: ps.append({p})", "{p}.x = None", "t = {p}.limit", "sim.best = {p}", "r.append({p})"),
+    *("b = {p} if {c} else b", "if len(ps) < 25: ps.append({p})", "{p}.x = None", "t = {p}.limit"),
+    *("sim.best = {p}", "r.append({p})"),
 )
 _CONDITIONS = (
     *("{p}.x > {q}.y", "{p} is {q}", "{p} is not {q}", "{p}.on", "{p}.n % 3 == 0", "{p} == {q}", "{p} != {q}", "i % 2"),
     *("{p}.x < 0.0 or {q}.on", "not {q}.on and {p}.m > 3", "t > 1.0", "{p}.n > {q}.n", "abs({p}.x - {q}.x) < 0.5"),
     *("{p} is leader", "{p}.kind == 'a'", "{p}.kind != {q}.kind", "{p}.near is None", "{q}.kind == 'c'"),
-    *("{p}.near == 'here or there'", "{p}.near is not {q}.near"),
+    *("{p}.near == 'here_or_there'", "{p}.near is not {q}.near"),
 )
 _HEADS = (
     *("for p in ps:", "for p in ps:", "for p in ps:", "for i, p in enumerate(ps):", "for p, q in zip(ps, qs):"),
-    *("for i in range(len(ps)):\n    p = ps[i]; q = ps[i - 1]", "for s0 in range(2):\n  for p in ps:", "for q in qs:", "for p in ps[1:]:"),
+    *("for i in range(len(ps)):\n    p = ps[i]; q = ps[i - 1]", "for s0 in range(2):\n  for p in ps:", "for q in qs:"),
+    "for p in ps[1:]:",
 )
 
 
@@ -125,8 +128,8 @@ class _Writer:
                 if pick.random() < 0.4:
                     lines += [f"{indent}else:", *self.block(indent + "    ", depth + 1)]
             elif depth < 2:
-                head = pick.choice(("for q in qs:", "for q in ps:", "for q in ps[:3]:", "for q in qs[i + 1:]:", "for j in range(2):"))
-                lines += [indent + head, *self.block(indent + "    ", depth + 2)]
+                over = pick.choice(("q in qs", "q in ps", "q in ps[:3]", "q in qs[i + 1:]", "j in range(2)"))
+                lines += [f"{indent}for {over}:", *self.block(indent + "    ", depth + 2)]
         return lines or [f"{indent}t += 1.0"]
 
     def loop(self) -> list[str]:

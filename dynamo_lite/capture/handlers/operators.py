@@ -365,10 +365,10 @@ def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
         if kind_of(lhs.expr) != "bool":
             return ConstantValue(None, not wanted)
         return NumberValue(None, lhs.expr if rhs.value is wanted else simplify(negate(lhs.expr)))
-    condition = listed_objects.few_equal(machine.tracer, lhs, rhs, True)
-    condition = listed_objects.equal(machine, lhs, rhs) if condition is None else condition
-    if condition is not None:
-        return machine.tracer.number(condition if wanted else simplify(negate(condition)))
+    few = listed_objects.few_equal(machine.tracer, lhs, rhs, True)
+    found = listed_objects.equal(machine, lhs, rhs) if few is None else few
+    if found is not None:
+        return machine.tracer.number(found if wanted else simplify(negate(found)))
     if not isinstance(lhs, EitherValue):
         return ConstantValue(None, identical(machine, lhs, rhs) is wanted)
     condition = none_condition(machine, lhs) if is_none(rhs) and lhs is not rhs else None
