@@ -299,7 +299,7 @@ def test_loops_over_objects(function: Any, backend: str, cls: Any, leaves: bool)
         _C.leave_loops(0)
     if not leaves and not _C.get_stress():
         assert columns_of(fast) and any(loop.outcome == "native" for loop in fast.explain().loops)
-        assert fast.stats()["plain_calls"] == fast.stats()["declines"] == 0
+        assert fast.stats()["declines"] == 0 and (fast.stats()["plain_calls"] == 0 or function is left_early)
 
 
 def test_lengths_and_classes_change() -> None:
