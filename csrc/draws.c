@@ -438,15 +438,17 @@ draw_twin(PyObject *Py_UNUSED(module), PyObject *args)
     return result;
 }
 
-/* draw_numbers(generator, kind, a, b, out): fill a packed array as machine code would; whether it could. */
+/* draw_numbers(generator, kind, a, b, out, weights=None): fill a packed array as machine code would; whether it could.
+   weights: of positions. */
 static PyObject *
 draw_numbers(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *generator;
-    PyArrayObject *out;
+    PyArrayObject *out, *weights = NULL;
     int kind;
     double a, b;
-    if (!PyArg_ParseTuple(args, "OiddO!:draw_numbers", &generator, &kind, &a, &b, &PyArray_Type, &out)) {
+    if (!PyArg_ParseTuple(args, "OiddO!|O!:draw_numbers", &generator, &kind, &a, &b, &PyArray_Type, &out, &PyArray_Type,
+                          &weights)) {
         return NULL;
     }
     int is_python = Py_IS_TYPE(generator, python_type);
@@ -457,9 +459,23 @@ draw_numbers(PyObject *Py_UNUSED(module), PyObject *args)
     if (interface != NULL) {
         char *kept = Py_IS_TYPE(generator, legacy_type) ? kept_of(generator) : NULL;
         npy_intp n = PyArray_SIZE(out);
-        failed = kind == DL_DRAW_INTEGERS
-                     ? dl_variates_fill_integers(interface, kept, (int64_t)a, (int64_t)b, PyArray_DATA(out), n)
-                     : dl_variates_fill(interface, kept, kind, a, b, PyArray_DATA(out), n);
+        if (kind == DL_DRAW_INTEGERS) {
+            failed = dl_variates_fill_integers(interface, kept, (int64_t)a, (int64_t)b, PyArray_DATA(out), n);
+        }
+        else if (kind == DL_DRAW_ORDER) {
+            failed = dl_variates_order(interface, PyArray_DATA(out), n);
+        }
+        else if (kind == DL_DRAW_WEIGHTED) {
+            int64_t *numbers = PyArray_DATA(out);
+            failed = weights == NULL;
+            for (npy_intp i = 0; i < n && !failed; i++) {
+                failed = dl_variates_choose(interface, PyArray_DATA(weights), PyArray_SIZE(weights), sizeof(double),
+                                            &numbers[i]);
+            }
+        }
+        else {
+            failed = dl_variates_fill(interface, kept, kind, a, b, PyArray_DATA(out), n);
+        }
     }
     Py_XDECREF(bits);
     return interface ? PyBool_FromLong(failed == 0) : NULL;
@@ -467,7 +483,7 @@ draw_numbers(PyObject *Py_UNUSED(module), PyObject *args)
 
 static PyMethodDef functions[] = {
     {"draw_numbers", draw_numbers, METH_VARARGS,
-     "draw_numbers(generator, kind, a, b, out): fill an array as machine code would; whether it could."},
+     "draw_numbers(generator, kind, a, b, out, weights=None): fill an array as machine code would; whether it could."},
     {"learn_draws", learn_draws, METH_VARARGS, "learn_draws(Generator, legacy): the types that programs draw from."},
     {"learn_python_draws", learn_python_draws, METH_VARARGS,
      "learn_python_draws(generator, words): whether programs draw from those of its type, by where its state lies."},

@@ -223,6 +223,22 @@ draw_integers(npy_intp *block, PyObject *generator, int64_t low, int64_t high, c
     return dl_variates_fill_integers(bits, kept, low, high, data, n);
 }
 
+static int32_t
+draw_weighted(npy_intp *block, PyObject *generator, const char *weights, npy_intp n, npy_intp stride, int64_t *out)
+{
+    char *kept;
+    bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
+    return dl_variates_choose(bits, weights, n, stride, out);
+}
+
+static int32_t
+draw_order(npy_intp *block, PyObject *generator, int64_t *out, npy_intp n)
+{
+    char *kept;
+    bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
+    return dl_variates_order(bits, out, n);
+}
+
 static const npy_intp helpers[] = {
 #define HELPER(name, function) (npy_intp)&function,
 #include "abi.def"

@@ -143,6 +143,24 @@ class Abi(NamedTuple):
     DRAW_EXPONENTIAL: int
     DRAW_POISSON: int
     DRAW_INTEGERS: int
+    DRAW_STANDARD_GAMMA: int
+    DRAW_GAMMA: int
+    DRAW_BETA: int
+    DRAW_CHISQUARE: int
+    DRAW_STANDARD_T: int
+    DRAW_STANDARD_CAUCHY: int
+    DRAW_LOGNORMAL: int
+    DRAW_LAPLACE: int
+    DRAW_LOGISTIC: int
+    DRAW_GUMBEL: int
+    DRAW_RAYLEIGH: int
+    DRAW_PARETO: int
+    DRAW_WEIBULL: int
+    DRAW_POWER: int
+    DRAW_BINOMIAL: int
+    DRAW_GEOMETRIC: int
+    DRAW_WEIGHTED: int
+    DRAW_ORDER: int
     UFUNC_CALL_INFO: str
     HELPERS: tuple[str, ...]
     LINALG: tuple[str, ...]
@@ -276,8 +294,10 @@ def learn_draws(generator: type, legacy: Any, /) -> None:
 def allow_draws(type_: type, /) -> None:
     """A type of bit generators that programs draw from."""
 
-def draw_numbers(generator: Any, kind: int, a: float, b: float, out: np.ndarray[Any, Any], /) -> bool:
-    """Fill a packed array as machine code would; whether it could."""
+def draw_numbers(
+    generator: Any, kind: int, a: float, b: float, out: np.ndarray[Any, Any], weights: np.ndarray[Any, Any] = ..., /
+) -> bool:
+    """Fill a packed array as machine code would; whether it could. weights: packed ones, of positions."""
 
 def draw_twin(generator: Any, function: Callable[[Any], Any], /) -> Any:
     """function(twin of the generator), whose state then is the generator's; TypeError: it has none."""

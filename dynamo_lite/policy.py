@@ -14,6 +14,7 @@ thresholds once.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import sys
 from collections.abc import Hashable, Iterator
@@ -183,7 +184,19 @@ def is_looked_at(filename: str, module: str = "") -> bool:
 
 
 def _is_library(path: str) -> bool:
-    return path.startswith(_LIBRARIES) or any(part in path for part in _INSTALLED)
+    is_there = path.startswith(_LIBRARIES) or any(part in path for part in _INSTALLED)
+    folders = [entry for entry in sys.path[1:] if isinstance(entry, str) and path.startswith(entry + os.sep)]
+    return is_there or any(map(_has_packages, folders))
+
+
+@functools.cache
+def _has_packages(folder: str) -> bool:
+    """Whether packages have been installed into a folder of the path, as by ``pip install --target``. NB: the program's
+    own folder, the first one, may have them beside the program."""
+    try:
+        return folder != sys.path[0] and any(name.endswith(".dist-info") for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def _names(names: frozenset[str], package: str, module: str) -> bool:

@@ -588,6 +588,23 @@ def test_a_function_of_short_calls_runs_without_polls_in_its_loops() -> None:
     assert watch.loops_entered
 
 
+def test_folders_that_packages_were_installed_into_hold_no_users_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "target" / "some-1.0.dist-info").mkdir(parents=True)
+    places = [str(tmp_path / name) for name in ("own", "target")]
+    monkeypatch.setattr(sys, "path", ["", *places, *sys.path])
+    assert policy.is_looked_at(os.path.join(places[0], "some.py"), "some")
+    assert not policy.is_looked_at(os.path.join(places[1], "some", "part.py"), "some.part")
+    monkeypatch.setattr(sys, "path", [places[1], *sys.path[1:]])  # the program's own folder
+    policy._has_packages.cache_clear()
+    try:
+        assert policy.is_looked_at(os.path.join(places[1], "some.py"), "some")
+    finally:
+        policy._has_packages.cache_clear()
+
+
 def test_files_that_are_not_the_users_are_left_alone() -> None:
     for name in ("stdlib", "platstdlib"):
         assert os.path.normpath(sysconfig.get_path(name)) + os.sep in policy._LIBRARIES

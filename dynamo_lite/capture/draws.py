@@ -40,6 +40,8 @@ def draw(machine: Machine, owner: Value, function: Any, args: list[Value], kwarg
         bits: type = type(getattr(owner.concrete, "_bit_generator"))  # noqa: B009  (NumPy's stubs do not have it)
         if not ops.draws.is_allowed(bits):
             raise Break("random", f"{callable_name(function)} of a {bits.__name__}")
+    if method.name == "shuffle":
+        return _shuffle(machine, owner, method, args, kwargs)
     operands, params = _bound(machine, method, function, args, kwargs)
     bound = ops.Bound("draw", (_generator(machine, owner), *operands), params)
     result = numpy_rules.complete(machine, bound)
@@ -48,6 +50,23 @@ def draw(machine: Machine, owner: Value, function: Any, args: list[Value], kwarg
     number = numpy_rules.read_number(machine, result, asked=True)
     assert number is not None
     return number
+
+
+def _shuffle(machine: Machine, owner: ObjectValue, method: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """An array's rows into another order, in place: by a permutation of their positions."""
+    if len(args) != 1 or kwargs:
+        raise Break("random", "shuffle, with such arguments,")
+    array = machine.realised(args[0])
+    if not isinstance(array, ArrayValue) or not array.node.array_type.ndim or array.node.array_type.scalar:
+        raise Break("random", "shuffle of what is no array")
+    if not ops.draws.shuffles_as_it_permutes(method.kind, array.node.array_type.ndim):
+        raise Break("random", "shuffle of such an array")
+    if not all(machine.tracer.relate(make("ge", size, 1)) for size in array.node.array_type.shape[1:]):
+        raise Break("random", "shuffle of an empty array")  # for which nothing is drawn
+    permute = vars(method.kind)["permutation"]
+    order = draw(machine, owner, permute, [machine.tracer.number(array.node.array_type.shape[0])], {})
+    numpy_rules.set_item(machine, array, ConstantValue(None, Ellipsis), numpy_rules.get_item(machine, array, order))
+    return ConstantValue(None, None)
 
 
 def _generator(machine: Machine, owner: ObjectValue) -> Node:

@@ -46,7 +46,7 @@ _REQUIRED = {  # the first parameters of a method that have no default
     **{"beta": 2, "binomial": 2, "chisquare": 1, "f": 2, "gamma": 1, "geometric": 1, "hypergeometric": 3},
     **{"logseries": 1, "negative_binomial": 2, "noncentral_chisquare": 2, "noncentral_f": 3, "pareto": 1, "power": 1},
     **{"standard_gamma": 1, "standard_t": 1, "triangular": 3, "vonmises": 2, "wald": 2, "weibull": 1, "zipf": 1},
-    **{"integers": 1, "randint": 1, "choice": 1, "permutation": 1},
+    **{"integers": 1, "randint": 1, "choice": 1, "permutation": 1, "shuffle": 1},
 }
 
 
@@ -77,10 +77,12 @@ def _methods(kind: type) -> dict[str, Method]:
         found["integers"] = Method(kind, "integers", ("low", "high"), ("size", "dtype", "endpoint"))
         found["choice"] = Method(kind, "choice", ("a",), ("size", "replace", "p", "axis", "shuffle"))
         found["permutation"] = Method(kind, "permutation", ("x",), ("axis",))
+        found["shuffle"] = Method(kind, "shuffle", ("x",), ("axis",))
     else:
         found["randint"] = Method(kind, "randint", ("low", "high"), ("size", "dtype"))
         found["choice"] = Method(kind, "choice", ("a",), ("size", "replace", "p"))
         found["permutation"] = Method(kind, "permutation", ("x",), ())
+        found["shuffle"] = Method(kind, "shuffle", ("x",), ())
         found["random_sample"] = Method(kind, "random_sample", (), ("size",))
         found |= {name: Method(kind, name, (), (), many=True) for name in ("rand", "randn")}
     return found
@@ -171,6 +173,20 @@ def _has_twin(generator: Any) -> bool:
         _restore(generator, before)
         if some(generator) != drawn or _state(generator) != after:
             return False
+    return True
+
+
+@functools.cache
+def shuffles_as_it_permutes(kind: Any, ndim: int) -> bool:
+    """Whether ``shuffle`` of a kind of generators puts the rows of such arrays into the order that its ``permutation``
+    has: by as many draws, of as many bits."""
+    for bits in (np.random.MT19937, np.random.PCG64):  # NB: the second one keeps half of what it has drawn
+        for size in (0, 1, 2, 7, 300):
+            x = np.arange(float(size * 2 ** (ndim - 1))).reshape(size, *[2] * (ndim - 1))
+            one, other, shuffled = kind(bits(3)), kind(bits(3)), x.copy()
+            one.shuffle(shuffled)
+            if not np.array_equal(shuffled, x[other.permutation(size)]) or _state(one) != _state(other):
+                return False
     return True
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from dynamo_lite._C import abi
@@ -32,12 +33,13 @@ class DrawBuilder(ListBuilder):
         """Numbers of one of the distributions that csrc/variates.c has."""
         kind, (type_,) = variates.kind_of(step.function), step.types
         chosen = self.chosen(step, frame)
-        dtype = INT64 if kind in (abi.DRAW_POISSON, abi.DRAW_INTEGERS) else FLOAT64
+        dtype = INT64 if kind in variates.OF_INTS else FLOAT64
         if kind is None or type_.dtype != (dtype if chosen is None else chosen.dtype) or step.yields:
             raise NotCompiled(f"a draw by {step.function}")
         if chosen is not None and type_.shape:
             raise NotCompiled("several that are chosen")
-        parameters = self.parameters(step, frame)
+        weights = dict(step.kwargs).get("p")
+        parameters = self.parameters(step, frame) if weights is None and kind != abi.DRAW_ORDER else ()
         if type_.shape:
             self.alloc(AllocStep(step.dsts[0], dtype, type_.shape), frame)
             array = frame.registers[step.dsts[0]]
@@ -45,7 +47,12 @@ class DrawBuilder(ListBuilder):
         else:
             place, count = Memref(self.name("c"), dtype, (), (), "cell"), self.constant(INT64, 1)
             self.nodes.append(Alloc(place))
-        if kind == abi.DRAW_INTEGERS:
+        if weights is not None:
+            self.weighted(step, generator, self.array(weights, frame), place, frame)
+        elif kind == abi.DRAW_ORDER:
+            self.integer(_given(step, ("x",))["x"], frame)  # not the elements of an array
+            self.helper("draw_order", (generator.value, place, count), failure=abi.RETURNED_DRAW)
+        elif kind == abi.DRAW_INTEGERS:
             self.helper("draw_integers", (generator.value, *parameters, place, count), failure=abi.RETURNED_DRAW)
         else:
             what = self.constant(INT64, kind)
@@ -55,6 +62,19 @@ class DrawBuilder(ListBuilder):
             if chosen is not None:
                 number = self.load(self.shown(self.memref(chosen), (), (), (number,)))
             frame.registers[step.dsts[0]] = self.fresh(number)
+
+    def weighted(self, step: Call, generator: Random, weights: Array, place: Memref, frame: Frame) -> None:
+        """One position by weights, as many as there are to choose from."""
+        given, chosen = _given(step, ("a", "p")), self.chosen(step, frame)
+        if step.types[0].shape or not variates.is_weighted(step.function):
+            raise NotCompiled("a draw with other arguments")
+        if weights.dtype != FLOAT64 or len(weights.sizes) != 1:
+            raise NotCompiled("weights of another type")
+        count = chosen.sizes[0] if chosen is not None else self.integer(given["a"], frame)
+        size = weights.sizes[0]
+        self.decline_if(self.op("not_equal", size.value, count.value), abi.RETURNED_DRAW)
+        words = (generator.value, self.begin(weights), size.value, weights.strides[0], place)
+        self.helper("draw_weighted", words, failure=abi.RETURNED_DRAW)
 
     def chosen(self, step: Call, frame: Frame) -> Array | None:
         """The array of which an element is chosen."""
@@ -72,15 +92,8 @@ class DrawBuilder(ListBuilder):
         method = draws.find(step.function)
         assert method is not None
         kind, names = variates.KINDS[method.name]
-        given = dict(zip(method.operands, step.args[1:], strict=False)) | dict(step.kwargs)
-        ends = given.pop("endpoint", False)
-        for name in ("size", "dtype"):  # which the result's type tells
-            given.pop(name, None)
-        given.pop("shuffle", None)  # of a single one nothing hangs on it
-        if given.pop("replace", True) is not True or given.pop("axis", 0) != 0:
-            raise NotCompiled("a draw with other arguments")
-        if set(given) - {name for name, _ in names} or type(ends) is not bool:
-            raise NotCompiled("a draw with other arguments")
+        given = _given(step, (*[name for name, _ in names], "endpoint"))
+        ends = given.get("endpoint", False)
         if method.name == "choice":
             chosen = self.chosen(step, frame)
             count = chosen.sizes[0] if chosen is not None else self.integer(given["a"], frame)
@@ -89,7 +102,12 @@ class DrawBuilder(ListBuilder):
             low, high = (0, given["low"]) if "high" not in given else (given["low"], given["high"])
             first, last = self.integer(low, frame), self.integer(high, frame)
             return first.value, self.integer_op("add", (last, self.exactly(1))).value if ends else last.value
-        values = [self.parameter(given.get(name, default), frame) for name, default in names]
+        values = []
+        for name, default in names:
+            if name in variates.WHOLE.get(kind, ()):
+                values.append(self.cast(self.integer(given[name], frame).value, FLOAT64))
+            else:
+                values.append(self.parameter(given.get(name, default), frame))
         return tuple([*values, *[self.constant(FLOAT64, 0.0)] * 2][:2])  # type: ignore[return-value]
 
     def parameter(self, given: Any, frame: Frame) -> Value:
@@ -112,3 +130,16 @@ class DrawBuilder(ListBuilder):
         if number is None or number.kind != "int":
             raise NotCompiled("a bound that is no int")
         return number
+
+
+def _given(step: Call, names: Collection[str]) -> dict[str, Any]:
+    """What a draw is given, by name; not compiled where it is more than these, and what the result's type tells."""
+    method = draws.find(step.function)
+    assert method is not None
+    given = dict(zip(method.operands, step.args[1:], strict=False)) | dict(step.kwargs)
+    for name in ("size", "dtype", "shuffle"):  # of a single one nothing hangs on whether they are shuffled
+        given.pop(name, None)
+    others = given.pop("replace", True) is not True or given.pop("axis", 0) != 0
+    if others or set(given) - set(names) or type(given.get("endpoint", False)) is not bool:
+        raise NotCompiled("a draw with other arguments")
+    return given

@@ -229,7 +229,7 @@ class VectorBuilder(StepBuilder):
         kind = places.dtype.kind
         if kind not in "iu" or x.dtype.hasobject:
             raise NotCompiled(f"an index of {places.dtype}")
-        self.vectors |= places.axes[0]
+        self.require_short(places.sizes, places.axes)
         out = self.room(x.dtype, places.sizes, places.axes)
         bytes_each, of_place = (array.dtype.itemsize for array in (x, places))
         sizes = [self.constant(INT64, size) for size in (bytes_each, -of_place if kind == "i" else of_place)]

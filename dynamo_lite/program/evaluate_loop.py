@@ -398,6 +398,22 @@ DRAWN: dict[int, Callable[..., Any]] = {
     abi.DRAW_STANDARD_EXPONENTIAL: lambda generator, a, b, n: generator.standard_exponential(n),
     abi.DRAW_EXPONENTIAL: lambda generator, a, b, n: generator.exponential(a, n),
     abi.DRAW_POISSON: lambda generator, a, b, n: generator.poisson(a, n),
+    abi.DRAW_STANDARD_GAMMA: lambda generator, a, b, n: generator.standard_gamma(a, n),
+    abi.DRAW_GAMMA: lambda generator, a, b, n: generator.gamma(a, b, n),
+    abi.DRAW_BETA: lambda generator, a, b, n: generator.beta(a, b, n),
+    abi.DRAW_CHISQUARE: lambda generator, a, b, n: generator.chisquare(a, n),
+    abi.DRAW_STANDARD_T: lambda generator, a, b, n: generator.standard_t(a, n),
+    abi.DRAW_STANDARD_CAUCHY: lambda generator, a, b, n: generator.standard_cauchy(n),
+    abi.DRAW_LOGNORMAL: lambda generator, a, b, n: generator.lognormal(a, b, n),
+    abi.DRAW_LAPLACE: lambda generator, a, b, n: generator.laplace(a, b, n),
+    abi.DRAW_LOGISTIC: lambda generator, a, b, n: generator.logistic(a, b, n),
+    abi.DRAW_GUMBEL: lambda generator, a, b, n: generator.gumbel(a, b, n),
+    abi.DRAW_RAYLEIGH: lambda generator, a, b, n: generator.rayleigh(a, n),
+    abi.DRAW_PARETO: lambda generator, a, b, n: generator.pareto(a, n),
+    abi.DRAW_WEIBULL: lambda generator, a, b, n: generator.weibull(a, n),
+    abi.DRAW_POWER: lambda generator, a, b, n: generator.power(a, n),
+    abi.DRAW_BINOMIAL: lambda generator, a, b, n: generator.binomial(int(a), b, n),
+    abi.DRAW_GEOMETRIC: lambda generator, a, b, n: generator.geometric(a, n),
 }
 
 
@@ -413,6 +429,14 @@ def _draw_integers(generator: Any, low: Any, high: Any, out: Array, n: Any) -> N
         return
     draw = generator.randint if isinstance(generator, np.random.RandomState) else generator.integers
     _at(out, (n,), (out.itemsize,))[...] = draw(low, high, int(n))
+
+
+def _draw_weighted(generator: Any, weights: Array, n: Any, stride: Any, out: Array) -> None:
+    out[...] = generator.choice(int(n), p=_at(weights, (n,), (stride,)))
+
+
+def _draw_order(generator: Any, out: Array, n: Any) -> None:
+    _at(out, (n,), (out.itemsize,))[...] = generator.permutation(int(n))
 
 
 HELPERS: dict[str, Callable[..., Any]] = {
@@ -435,6 +459,8 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "median": _median,
     "draw": _draw,
     "draw_integers": _draw_integers,
+    "draw_weighted": _draw_weighted,
+    "draw_order": _draw_order,
     "append": _append,
     "append_tagged": _append_tagged,
     "append_held": lambda target, held: target.append(held),

@@ -14,7 +14,7 @@ RESULT_AT = {
 TAKES_BLOCK = (
     *("append_scalar", "append_array", "new_list", "draw", "draw_integers", "keep", "list_item", "list_touch"),
     *("list_put", "list_put_number", "list_put_tagged", "list_repeated", "list_copy", "list_pop", "list_join"),
-    "tuple_item",
+    *("tuple_item", "draw_weighted", "draw_order"),
 )
 TAKES_BITS = ("append", "append_tagged", "append_scalar", "list_put_number", "list_put_tagged")
 

@@ -231,7 +231,8 @@ class _Emitter:
         place, operands = place_of_size(node), self.operands(args)
         yields = () if place is None else node.params["yields"]
         number = node.op == "draw" and node.params["number"]
-        given, alone = tuple(keywords.items()), reports_invalid_alone(function)
+        given = tuple((name, self.operands((value,))[0]) for name, value in keywords.items())
+        alone = reports_invalid_alone(function)
         step = Call(dsts, types, function, operands, given, yields, place or (0, 0), number, alone)  # type: ignore[arg-type]
         self.steps.append(step)
 

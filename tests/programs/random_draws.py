@@ -22,12 +22,15 @@ _ARRAYS = (
 _SINGLE = (
     *("{g}.random()", "{g}.normal()", "{g}.normal(s, 0.5)", "r.rand()", "r.randn()", "np.random.random()"),
     *("float({g}.integers(0, 7))", "r.randint(3) * 0.5", "{g}.poisson(3.0) * 1.0", "r.standard_normal()"),
+    *("{g}.choice(len(x), p=abs(x) / abs(x).sum()) * 0.5", "r.choice([0.5, -1.0], p=[0.25, 0.75])", "r.gamma(1.5)"),
+    *("{g}.beta(0.5, 2.0)", "r.binomial(1, 0.5) * 0.5", "{g}.geometric(0.3) * 0.1", "r.permutation(4)[0] * 0.5"),
     *("{g}.choice(x)", "{g}.binomial(5, 0.5) * 0.25", "{g}.integers(4, endpoint=True) * 0.125"),
 )
 _STATEMENTS = (
     *("x = x * 0.5 + {a}", "y = {a}", "y = y + {a} * x", "x = np.sqrt(abs({a}))", "x[1:] = y[:-1] * 0.5"),
     *("s = s * 0.5 + {s}", "s = {s}", "x[i % n] = {s}", "{a}", "y = {a} - {a}", "x = x + s", "y = x * {s}"),
     *("if {s} < 0.5: x = x * 0.5", "if s > 0.5: y = {a}", "x = np.where({a} > 0, x, y)", "out.append({s})"),
+    *("{g}.shuffle(x)", "r.shuffle(y)"),
     *("if {s} > 1.5: break", "s = {g}.normal(0.0, s)", "for j in range(2): x = x + {a}", "y = np.maximum(y, {a})"),
 )
 _ODD = (  # what raises, or warns

@@ -42,10 +42,32 @@ CALLS = {
     ),
 }
 
+# What both kinds of generators have, each by another algorithm.
+_BOTH = (
+    *("g.standard_gamma(0.3)", "g.gamma(1.7)", "g.gamma(s + 1.0, 2.0)", "g.gamma(1.0, scale=s)", "g.beta(0.3, 0.4)"),
+    *("g.beta(s + 1.0, 2.0)", "g.beta(1, 1)", "g.chisquare(k)", "g.standard_t(2.5)", "g.standard_cauchy()"),
+    *("g.lognormal(0.1, 0.2)", "g.lognormal()", "g.laplace(s, 0.5)", "g.logistic(scale=2.0)", "g.gumbel(1.0, 0.1)"),
+    *("g.rayleigh(0.5)", "g.pareto(3.0)", "g.weibull(1.5)"),
+    *("g.weibull(0)", "g.power(2.5)", "g.gamma(2.0, 1.0, 3).sum()"),
+    *("g.binomial(1, 0.5)", "g.binomial(k, 0.7)", "g.binomial(200, 0.4)", "g.binomial(k - 3, 0.5)", "g.binomial(9, 0)"),
+    *("g.binomial(i, p=0.25)", "g.binomial(10, 0.5, size=4).sum()", "g.geometric(0.2)", "g.geometric(0.5)"),
+    "g.choice(5, p=[0.1, 0.2, 0.3, 0.0, 0.4])",
+    *("g.choice([-1, 1], p=[0.3, 0.7])", "g.choice(x, p=abs(x) / abs(x).sum())"),
+    *("g.choice(2, p=[1.0 - s * 1e-3, s * 1e-3])", "g.permutation(6)[0]", "g.permutation(k).sum()", "shuffled(g, x)"),
+)
+CALLS = {kind: (*calls, *_BOTH) for kind, calls in CALLS.items()}
+
+
+def shuffled(g: Any, x: Any) -> Any:
+    y = x * 1.0
+    g.shuffle(y)
+    return y[0]
+
+
 
 def looping(call: str) -> Callable[..., Any]:
     """A loop around a call."""
-    space: dict[str, Any] = {"np": np}
+    space: dict[str, Any] = {"np": np, "shuffled": shuffled}
     text = f"def f(x, g, k, n):\n    s = 0.5\n    for i in range(n):\n        s = s * 0.5 + {call}\n    return s\n"
     exec(compile(text, f"<{call}>", "exec"), space)
     made: Callable[..., Any] = space["f"]
@@ -92,7 +114,18 @@ def test_long_streams() -> None:
             "g.integers(True)",
             "g.choice(0)",
         ),
-        *("g.choice(3 - i)", "g.choice(x[:0])", "g.choice(x, replace=False)", "g.choice(2, p=[0.5, 0.5])"),
+        *("g.choice(3 - i)", "g.choice(x[:0])", "g.choice(x, replace=False)", "g.choice(2, p=[0.5, 0.6])"),
+        *("g.choice(2, p=[0.5 - i, 0.5 + i])", "g.choice(9, p=x)", "g.choice(3, p=[0.5, 0.5])", "g.choice(x, p=x[:3])"),
+        "g.choice(2, p=[s * 0.0 + 1e-309, 1.0])",
+        *("g.choice(2, p=[1.0, float('nan')])", "g.choice(x, 2, p=x / 9.0)[0]"),
+        *("g.choice(9, p=np.float32(1) * x / 9)", "g.choice(2, p=(1, 0))", "g.choice(2, True, [0.5, 0.5])"),
+        *("g.gamma(1.0 - i)", "g.beta(1.0 - i, 1.0)"),
+        *("g.chisquare(0)", "g.binomial(3 - i, 0.5)", "g.binomial(3, 2.0 - i)"),
+        *("g.binomial(3.0 - i, 0.5)", "g.binomial(3, np.nan)"),
+        *("g.geometric(1.0 - i)", "g.geometric(1e-30)", "g.weibull(-0.0)"),
+        *("g.laplace(0, -1)", "g.lognormal(0.0, 1.0 - i)", "g.pareto(0)", "g.power(2 - i)", "g.permutation(3 - i)[0]"),
+        *("g.shuffle(x[0])", "g.shuffle(i)", "g.shuffle(x, 0)", "len([1] if g.shuffle(x) is None else [])"),
+        "g.binomial(True, 0.5)",
         *("len(g.choice(['a', 'bcd']))", "g.choice([[1, 2], [3, 4]])[0]", "g.choice([])", "g.choice([2**70, 1])"),
         *(
             "g.choice([True, 2.5])",

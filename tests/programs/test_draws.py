@@ -107,6 +107,8 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
 def test_every_method_yields_what_it_yields_plainly(kind: type) -> None:
     """As a single value, as arrays, and where its parameters are arrays or NumPy scalars."""
     for name, method in ops.draws.methods()[kind].items():
+        if name == "shuffle":
+            continue  # which yields nothing: test_shuffles
         args = SAMPLES.get(name, ())
         forms = [f"(*{args!r})"]
         if method.many:
@@ -132,6 +134,31 @@ def test_every_method_yields_what_it_yields_plainly(kind: type) -> None:
                 raise
             assert len(graphs(fast)) == 1 and str(graphs(fast)[0]).count("draw(") == 2, text
             assert fast.stats()["declines"] == 0, text
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", (np.random.Generator, np.random.RandomState))
+def test_shuffles(kind: type, backend: str) -> None:
+    def f(x: Any, g: Any) -> Any:
+        y = x * 1.0
+        for _ in range(3):
+            answer = g.shuffle(y)
+            g.shuffle(x[::2])
+        return y, answer
+
+    for shape in ((7,), (1,), (0,), (5, 3), (1, 4), (2, 0)):  # of the last one NumPy shuffles nothing
+        make = np.arange(float(np.prod(shape))).reshape(shape).copy
+        fast = require_same(f, lambda make=make: (make(), kind(np.random.PCG64(3))), backend)  # type: ignore[misc]
+        assert len(graphs(fast)) == (1 if shape != (2, 0) else 3) and fast.stats()["declines"] == 0
+
+
+@pytest.mark.parametrize("kind", (np.random.Generator, np.random.RandomState))
+def test_weights_of_a_choice_that_are_an_array_are_known_when_it_is_called(kind: type) -> None:
+    def f(x: Any, g: Any) -> Any:
+        return g.choice(len(x), 50, p=x / x.sum()) * 2.0
+
+    fast = require_same(f, lambda: (np.arange(1.0, 9.0), kind(np.random.PCG64(3))))
+    assert fast.stats()["declines"] == 0 and fast.stats()["hits"]
 
 
 def test_parameters_stand_as_numpy_says() -> None:
