@@ -15,6 +15,7 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define Py_BUILD_CORE 1
 #undef _PyGC_FINALIZED /* as in pyframe.c */
 #include <internal/pycore_dict.h>
