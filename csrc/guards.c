@@ -359,7 +359,55 @@ column_of(PyObject *module, PyObject *args)
     return array != NULL || PyErr_Occurred() ? array : Py_NewRef(Py_None);
 }
 
+/* put_column(path, marks, table, *values): see columns.h. */
+static PyObject *
+put_column(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *path, *marks, *table, *values[4] = {NULL};
+    if (!PyArg_ParseTuple(args, "OOOO|OOO:put_column", &path, &marks, &table, &values[0], &values[1], &values[2],
+                          &values[3])) {
+        return NULL;
+    }
+    if (!dl_columns_is_path(path)) {
+        return PyErr_Format(PyExc_ValueError, "put_column: %R is no path", path);
+    }
+    return dl_columns_put(path, marks, table, values, PyTuple_GET_SIZE(args) - 3) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* all_differ(one, other) -> bool: see columns.h. */
+static PyObject *
+all_differ(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *one, *other;
+    if (!PyArg_ParseTuple(args, "OO:all_differ", &one, &other)) {
+        return NULL;
+    }
+    int differ = dl_columns_all_differ(one, other);
+    return differ < 0 ? NULL : PyBool_FromLong(differ);
+}
+
+/* all_lack(sequence, path) -> bool: see columns.h. */
+static PyObject *
+all_lack(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *object, *path;
+    if (!PyArg_ParseTuple(args, "OU:all_lack", &object, &path)) {
+        return NULL;
+    }
+    int lack = dl_columns_all_lack(object, path);
+    return lack < 0 ? NULL : PyBool_FromLong(lack);
+}
+
 static PyMethodDef functions[] = {
+    {"all_lack", all_lack, METH_VARARGS,
+     "all_lack(sequence, path): whether no object at a path has anything of its own under the name in it."},
+    {"put_column", put_column, METH_VARARGS,
+     "put_column(path, marks, table, *values): store what a program has left in the column of an attribute."},
+    {"all_differ", all_differ, METH_VARARGS,
+     "all_differ(one, other): whether all objects in two lists, or in those that they hold, differ."},
     {"column", column_of, METH_VARARGS,
      "column(sequence, path): the numbers at a path of nested lists and tuples, as a read-only array; None where their "
      "items are of other types."},

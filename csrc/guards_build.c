@@ -171,6 +171,11 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
         }
         self->own = 1;
         break;
+    case ALL_LACK:
+        if (!dl_columns_is_path(op->object[0])) {
+            return refuse(tuple, index, "needs a path");
+        }
+        break;
     case TEXT:
     case COMPLEX_PART:
     case LIST_LENGTH:

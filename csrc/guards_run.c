@@ -505,6 +505,18 @@ run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObj
         case DISTINCT:
             passes = regs[op->reg[0]] != regs[op->reg[1]];
             break;
+        case ALL_LACK:
+            passes = dl_columns_all_lack(regs[op->reg[0]], op->object[0]);
+            if (passes < 0) {
+                return -1;
+            }
+            break;
+        case ALL_DIFFER:
+            passes = dl_columns_all_differ(regs[op->reg[0]], regs[op->reg[1]]);
+            if (passes < 0) {
+                return -1;
+            }
+            break;
         case SCALAR:
             passes = op->mode ? comparison_passes(&op->comparison, regs) : scalar_passes(self, op, regs, values);
             break;

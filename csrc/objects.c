@@ -22,6 +22,12 @@ typedef struct {
 
 static const int64_t FROM_LISTS = (int64_t)1 << 62;
 
+int64_t
+dl_object_own_tag(PyObject *object)
+{
+    return FROM_LISTS + (int64_t)(intptr_t)object;
+}
+
 /* Where an object stands in the table of those that were taken of lists, or would. */
 static PyObject **
 taken_at(PyObject **taken, size_t places, const PyObject *object)

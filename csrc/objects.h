@@ -23,6 +23,9 @@ int dl_objects_note(PyObject *table, int64_t tag, PyObject *number);
 /* The tag of an object that a list holds, which has it from now on: 0, or 1 where there is no memory. */
 int32_t dl_object_tag(PyObject *table, PyObject *object, int64_t *tag);
 
+/* The tag of an object that lives as long as the table is asked. */
+int64_t dl_object_own_tag(PyObject *object);
+
 int dl_objects_register(PyObject *module);
 
 #endif

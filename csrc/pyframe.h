@@ -111,6 +111,22 @@ PyObject *dl_pyframe_own_dict(PyObject *object);
    the slowest. */
 PyObject *dl_pyframe_own_attribute(PyObject *object, PyObject *name);
 
+/* Where an attribute lies in objects of one class (pyframe_places.c). */
+typedef struct {
+    PyObject *name;   /* borrowed */
+    Py_ssize_t slot;  /* bytes before it, in an object with slots; or 0 */
+    Py_ssize_t index; /* among the values beside an object; or -1 */
+} DlAttribute;
+
+/* See where objects of a type have what they have under `name`, an interned str. */
+void dl_attribute_find(DlAttribute *self, PyTypeObject *type, PyObject *name);
+
+/* The place that holds an object's attribute, or NULL if it has none; NULL where it lies elsewhere. */
+PyObject **dl_attribute_place(const DlAttribute *self, PyObject *object);
+
+/* Whether all that object has of its own lies beside it. */
+int dl_attribute_lies_beside(PyObject *object);
+
 /* Whether attributes of object are kept in a dictionary that is exactly one, or would be. */
 int dl_pyframe_keeps_attributes(PyObject *object);
 

@@ -424,7 +424,22 @@ class CompiledFunction(Generic[_P, _R]):
     def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
     def __reduce__(self) -> str: ...
 
-def column(sequence: object, path: str, /) -> np.ndarray[Any, Any] | None:
+def put_column(
+    path: str | tuple[Any, ...],
+    marks: np.ndarray[Any, Any] | None,
+    table: Objects | None,
+    /,
+    *values: np.ndarray[Any, Any],
+) -> None:
+    """Store what a program has left in the column of an attribute into the objects (csrc/columns.h)."""
+
+def all_lack(sequence: object, path: str, /) -> bool:
+    """Whether no object at a path has anything of its own under the name in it (csrc/columns.h)."""
+
+def all_differ(one: object, other: object, /) -> bool:
+    """Whether all objects in two lists, or in those that they hold, differ (csrc/columns.h)."""
+
+def column(sequence: object, path: str | tuple[Any, ...], /) -> np.ndarray[Any, Any] | None:
     """The numbers at a path of nested lists and tuples (csrc/columns.c); None where their items are of other types."""
 
 def text_array(text: object, /) -> np.ndarray[Any, Any] | None:

@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 from dynamo_lite.capture.complex_numbers import of_parts
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.sameness import parts
 from dynamo_lite.capture.state import Frame, Tracer
-from dynamo_lite.capture.value import ComplexValue, InstanceValue, RecordValue, SequenceValue, Value
+from dynamo_lite.capture.value import ComplexValue, InstanceValue, ListedObject, RecordValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import liveness
 
 Refuse = Callable[[str, str], Any]
@@ -33,6 +35,8 @@ def has_items(value: Value) -> bool:
     is_tuple = isinstance(value, RecordValue) or (isinstance(value, SequenceValue) and value.kind is tuple)
     if isinstance(value, SequenceValue) and value.taken is not None:
         return False  # a list has that very tuple
+    if isinstance(value, ListedObject):
+        return value.path == "l"  # its number in the list says which it is
     if is_tuple or isinstance(value, ComplexValue):
         return value.source is None or isinstance(value, ComplexValue)
     return is_object(value) and value.by_parts
@@ -52,6 +56,8 @@ def with_items(tracer: Tracer, like: Value, items: Sequence[Value]) -> Value:
         return InstanceValue(None, like.cls, like.made_of, dict(zip(like.stored, items, strict=True)))
     if isinstance(like, ComplexValue):
         return of_parts(tracer, *items)
+    if isinstance(like, ListedObject):
+        return replace(like, args=[like.root, *items], position=as_scalar(items[0]))
     if isinstance(like, RecordValue):
         return RecordValue(None, like.cls, list(items))
     assert isinstance(like, SequenceValue)
@@ -68,6 +74,8 @@ def is_like(one: Value, other: Value) -> bool:
         return one.cls is other.cls and list(one.stored) == list(other.stored)
     if isinstance(one, RecordValue) and isinstance(other, RecordValue):
         return one.cls is other.cls
+    if isinstance(one, ListedObject) and isinstance(other, ListedObject):
+        return one.root is other.root and one.path == other.path
     return isinstance(one, ComplexValue) and isinstance(other, ComplexValue)
 
 

@@ -67,6 +67,7 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     LazyValue,
+    ListedObject,
     ListValue,
     MethodValue,
     NumberValue,
@@ -462,7 +463,7 @@ def python_type(machine: Machine, value: Value) -> type:
             return dict
         case DictViewValue():
             return type(getattr({}, value.name)())
-        case ObjectValue() | InstanceValue() | RecordValue():
+        case ObjectValue() | InstanceValue() | RecordValue() | ListedObject():
             return value.cls
         case RangeValue():
             return range

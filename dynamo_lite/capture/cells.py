@@ -42,6 +42,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     EitherValue,
     IteratorValue,
+    NumberedValue,
     NumberValue,
     ResultValue,
     SequenceValue,
@@ -82,12 +83,15 @@ class Cells:
 
     is_grid: a list of lists. columns: how many items each of these has. fill: what they all are, as long as no loop has
     stored into them. filling: the loop that appends them; there is no array before it has begun.
+
+    outside: the list from outside in whose objects they are (listed_objects.py). marks: what says which of the numbers
+    the program has written. among: the objects for which they stand, where these are few.
     """
 
     kind: str
     grows: bool
     values: ArrayValue | None
-    plan: LoopPlan
+    plan: LoopPlan | None
     where: Hashable
     is_grid: bool = False
     tags: ArrayValue | None = None
@@ -103,6 +107,9 @@ class Cells:
     columns: Scalar = 0
     numbers: dict[Any, NumberValue] = field(default_factory=dict)
     left: dict[Any, CellItem] = field(default_factory=dict)
+    outside: NumberedValue | None = None
+    marks: ArrayValue | None = None
+    among: tuple[Any, ...] = ()
 
     @property
     def room(self) -> Scalar:
@@ -165,6 +172,9 @@ def note_filler(tracer: Tracer, target: SequenceValue, item: Value | None = None
 
 def _give_up(cells: Cells) -> NoReturn:
     """Have the list handled otherwise in the next attempt."""
+    if cells.outside is not None:
+        cells.outside.give_up()
+    assert cells.plan is not None
     cells.plan.cells[cells.where] = None
     raise Retry
 
@@ -511,6 +521,26 @@ def put(machine: Machine, target: SequenceValue, index: Value, item: Value) -> N
     _put(machine, cells, machine.tracer.number(_place(machine, target, index)), item)
 
 
+def read_at(machine: Machine, cells: Cells, position: Value) -> Value:
+    """The number at a position."""
+    return _read(machine, cells, position)
+
+
+def read_code(machine: Machine, cells: Cells, position: Value) -> Scalar:
+    """The number at a position, which stands for something else."""
+    return _read_number(machine, cells.array, position)
+
+
+def put_code(machine: Machine, cells: Cells, position: Value, code: Scalar) -> None:
+    """Put such a number at a position."""
+    _set(machine, cells.array, position, machine.tracer.number(code))
+
+
+def put_at(machine: Machine, cells: Cells, position: Value, item: Value) -> None:
+    """Put a number at a position."""
+    _put(machine, cells, position, item)
+
+
 def _used(machine: Machine, target: SequenceValue, grows: bool = False) -> Cells:
     """The arrays, where a loop may use them; raises Retry where they cannot grow."""
     cells, tracer = target.cells, machine.tracer
@@ -523,6 +553,7 @@ def _used(machine: Machine, target: SequenceValue, grows: bool = False) -> Cells
     if tracer.plans[loop.key].objects and not cells.tagged and cells.kind != "bool":
         raise Break("loop-list", "a list")
     if grows and not cells.grows:
+        assert cells.plan is not None
         cells.plan.cells[cells.where] = cells.kind, True
         raise Retry
     cells.region = loop
@@ -597,13 +628,15 @@ def _put(machine: Machine, cells: Cells, position: Value, item: Value) -> None:
     if number is None:
         _give_up(cells)
     if cells.kind != "bool":
-        claim(machine.tracer, item, number)
+        claim(machine.tracer, item, number, cells.outside is not None)
     _store(machine, cells, position, item)
 
 
 def _store(machine: Machine, cells: Cells, index: Value, item: Value) -> None:
     """Store a number and its tag, under an index that the arrays have."""
     _set(machine, cells.array, index, _stored(machine, cells, item))
+    if cells.marks is not None and cells.marks is not cells.tags:
+        _set(machine, cells.marks, index, ConstantValue(None, 1))
     if cells.tagged or (cells.tags is not None and machine.tracer.regions):
         _store_tag(machine, cells, index, item)
 

@@ -36,6 +36,8 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
+    FewValue,
+    ListedObject,
     ListValue,
     NumberValue,
     Picked,
@@ -204,7 +206,8 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
         either = merge.either("an expression", one, other)
         merge.close(value.condition)
         return None if either is None else parts_of(tracer, either)
-    if value is not None and (_is_numpy_scalar(value) or _is_tuple_of_scalars(tracer, value)):
+    is_listed = isinstance(value, ListedObject) and has_items(value)
+    if value is not None and (is_listed or _is_numpy_scalar(value) or _is_tuple_of_scalars(tracer, value)):
         return ConstantValue(None, True), value, None
     number = None if value is None else as_scalar(value)
     kept = isinstance(value, SequenceValue) and value.kind is tuple and value.source is not None
@@ -639,6 +642,8 @@ def is_none(value: Value) -> bool:
 
 def none_condition(machine: Machine, value: Value) -> GoesOn | None:
     """Whether a value that is one or the other is None, as a condition; None for another value."""
+    if isinstance(value, FewValue):
+        return make("eq", value.code, value.among.index(None)) if None in value.among else None
     value = realise(machine.tracer, value)
     if not isinstance(value, EitherValue):
         return None

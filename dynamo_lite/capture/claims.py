@@ -46,15 +46,16 @@ def tell_objects(tracer: Tracer) -> None:
         raise Retry
 
 
-def claim(tracer: Tracer, item: Value, number: Scalar) -> None:
-    """See that what a list gets is an object that nobody else has, or have the loop tell which object it is."""
+def claim(tracer: Tracer, item: Value, number: Scalar, constants: bool = False) -> None:
+    """See that what a list gets is an object that nobody else has, or have the loop tell which object it is. constants:
+    also where that is the constant that a variable begins with."""
     if isinstance(item, NumberValue) and kind_of(number) != "bool":
-        _claim_number(tracer, item)
+        _claim_number(tracer, item, constants)
     elif not is_single(number) and tracer.regions and tracer.regions[0].index.name:
         tell_objects(tracer)  # a constant is one object in all iterations
 
 
-def _claim_number(tracer: Tracer, item: NumberValue) -> None:
+def _claim_number(tracer: Tracer, item: NumberValue, constants: bool) -> None:
     """See that the number is an object that this iteration has made, and that no list gets twice, or have the loop tell
     which object it is."""
     loop = next((region for region in reversed(tracer.regions) if region.index.name), None)
@@ -68,7 +69,8 @@ def _claim_number(tracer: Tracer, item: NumberValue) -> None:
     if loop is None:
         raise Break("loop-state", "a list, by a number that something else holds, too")
     moved = not objects.isdisjoint(tracer.cell_reads)
-    if known or taken or moved or not objects.isdisjoint(loop.before):
+    before = loop.before | loop.constants if constants else loop.before
+    if known or taken or moved or not objects.isdisjoint(before):
         tell_objects(tracer)
     for one in objects:
         tracer.appended.setdefault(one, []).append(way)

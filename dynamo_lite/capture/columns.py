@@ -12,7 +12,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture import listed_objects, numpy_rules
+from dynamo_lite.capture.choices import is_none
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
@@ -28,9 +29,10 @@ from dynamo_lite.capture.value import (
     NumberedValue,
     NumberValue,
     SequenceValue,
+    SliceValue,
     Value,
 )
-from dynamo_lite.capture.wrap import column, layout_of, present
+from dynamo_lite.capture.wrap import column, is_ordinary, layout_of, present
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import OpKind
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
@@ -63,6 +65,12 @@ def open_long(tracer: Tracer, value: Value) -> None:
     """The same, if it is long, for what goes over it in a loop."""
     if isinstance(value, SequenceValue) and len(value.known) > ALWAYS_UNROLLED and tracer.native_loops:
         open_columns(tracer, value)
+
+
+def holds_objects(tracer: Tracer, value: SequenceValue) -> bool:
+    """Whether a list or tuple from outside holds objects of a class of the user's."""
+    concrete = next((obj for obj, one in tracer.wrapped.values() if one is value), None)
+    return bool(concrete) and is_ordinary(type(concrete[0]))  # type: ignore[index]
 
 
 def foresee_columns(tracer: Tracer, value: Value) -> bool:
@@ -126,6 +134,8 @@ def length(tracer: Tracer, of: Indexed) -> Scalar:
     path, layout = of.layout[0], of.layout[1]
     while layout[0] == "p":
         path, layout = f"{path}p{len(layout) - 1}0", layout[1]
+    if layout[0] == "o":
+        return listed_objects.count(tracer, of, path)
     is_number = layout[0] in "fi"
     rows = column(tracer, of, path + (layout[0] if is_number else f"n{layout[0]}"))
     size: Scalar = rows.node.array_type.shape[0]
@@ -140,10 +150,10 @@ def item(machine: Machine, of: Indexed, index: Value) -> Value | None:
         return None if type(number) is not int else _part(machine, of, number, index)
     if number is None:
         return None
-    is_number = of.layout[1][0] in "fi"
-    if isinstance(of, NumberedValue) and type(number) is int and (is_number or not tracer.peeling):
+    is_number, is_object = of.layout[1][0] in "fi", of.layout[1][0] == "o"
+    if isinstance(of, NumberedValue) and not is_object and type(number) is int and (is_number or not tracer.peeling):
         return _known_item(tracer, of, number)
-    if isinstance(of, NumberedValue) and not tracer.varies(number) and not tracer.peeling:
+    if isinstance(of, NumberedValue) and not is_object and not tracer.varies(number) and not tracer.peeling:
         return None
     root = of.root if isinstance(of, NestedValue) else of
     _have_paid(machine, root)
@@ -153,6 +163,33 @@ def item(machine: Machine, of: Indexed, index: Value) -> Value | None:
         return _at(machine, root, sub, of.layout[0], position, of, index)
     position = make("add", of.start, _within(tracer, number, of.length))
     return _at(machine, root, sub, of.path + of.layout[0], position, of, index)
+
+
+def part(machine: Machine, of: NumberedValue, index: SliceValue) -> Value | None:
+    """of[start:stop], a list of the same objects; None of a list of numbers, or with a step.
+
+    NB: which object a number of a list is, is known by where it stands in that list itself (objects.py)."""
+    tracer, count = machine.tracer, length(machine.tracer, of)
+    if of.layout[1][0] != "o" or of.layout[0] != "l" or not is_none(index.step):
+        return None
+    ends = (ConstantValue(None, 0) if is_none(index.start) else index.start, index.stop)
+    begin, end = (count if is_none(one) else _end(tracer, _index(machine, one), count) for one in ends)
+    made = NestedValue(None, operator.getitem, [of, index], of, of.layout, "", begin)
+    is_forward = _holds(tracer, make("le", begin, end))
+    made.length = make("sub", end, begin) if is_forward else make("max", 0, make("sub", end, begin))
+    return made
+
+
+def _end(tracer: Tracer, number: Scalar | None, count: Scalar) -> Scalar:
+    """Where a slice begins or ends, which has that for a bound; the program declines where only the run knows whether
+    that is counted from the end."""
+    if number is None:
+        raise Break("unsupported-operation", "a slice by what is no int")
+    if tracer.graph.facts.decide(make("lt", number, 0)) is True:
+        return make("max", 0, make("add", number, count))
+    if not _holds(tracer, make("ge", number, 0)):
+        _have(tracer, make("ge", number, 0))
+    return number if _holds(tracer, make("le", number, count)) else make("min", number, count)
 
 
 def parts(machine: Machine, of: NestedValue) -> list[Value]:
@@ -217,6 +254,8 @@ def _at(
     tracer = machine.tracer
     if layout[0] in "fi":
         return _number(machine, root, path + layout[0], position, of, index)
+    if layout[0] == "o":
+        return listed_objects.find(machine.tracer, root, layout[1], path, position, [of, index])
     made = NestedValue(None, operator.getitem, [of, index], root, layout, path, position)
     if layout[0] != "p":
         offsets = column(tracer, root, f"{path}n{layout[0]}")
@@ -259,7 +298,8 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         return
     root.is_paid = True
     is_flat = root.layout[1][0] in "fi"
-    if (tracer.grown and not is_flat) or any(isinstance(one, SequenceValue) for one in tracer.stored):
+    stored = [one for one in tracer.stored if isinstance(one, SequenceValue) and not isinstance(one, NumberedValue)]
+    if (tracer.grown and not is_flat) or stored:
         root.give_up()
     trips: list[Scalar] = []
     loops = (region for region in tracer.regions if region.index.name)
@@ -276,6 +316,6 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
 
 
 __all__ = [
-    *("close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "open_long", "parts"),
-    "unroll_rather",
+    *("close_columns", "foresee_columns", "holds_objects", "is_row", "item", "length", "open_columns", "open_long"),
+    *("part", "parts", "unroll_rather"),
 ]

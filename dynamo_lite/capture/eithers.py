@@ -19,13 +19,16 @@ from typing import TypeAlias
 
 from dynamo_lite.capture.choices import are_like, beside, parts_of, stand_in_node
 from dynamo_lite.capture.complex_numbers import of_parts
+from dynamo_lite.capture.listed_objects import first_of
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     ComplexValue,
     ConstantValue,
     EitherValue,
+    ListedObject,
     ResultValue,
     SequenceValue,
     Value,
@@ -35,8 +38,9 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.graph.types import ArrayType
 
-# What a part looks like: an array's type, a number's kind, a tuple of these, or a value that is always the same.
-Form: TypeAlias = "ArrayType | str | tuple[Form, ...] | Value"
+# What a part looks like: an array's type, a number's kind, a tuple of these, an object in the list that a source names,
+# or a value that is always the same.
+Form: TypeAlias = "ArrayType | str | tuple[Form, ...] | Source | Value"
 
 
 @dataclass(eq=False, slots=True)
@@ -83,12 +87,18 @@ def _form(tracer: Tracer, value: Value) -> Form:
         return "complex"
     if isinstance(value, SequenceValue) and value.source is None:
         return tuple(_form(tracer, realise(tracer, item)) for item in value.items)
+    if isinstance(value, ListedObject):
+        assert value.root.source is not None
+        return value.root.source
     number = as_scalar(value)
     return value if number is None or kind_of(number) == "complex" else kind_of(number)
 
 
 def _stand_in(tracer: Tracer, form: Form) -> Value:
     """Any value of that form."""
+    if isinstance(form, Source):
+        listed = first_of(tracer, form)  # any of them
+        return Value() if listed is None else listed
     if isinstance(form, ArrayType):
         node = stand_in_node(tracer, form)
         assert node is not None

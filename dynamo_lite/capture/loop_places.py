@@ -58,8 +58,12 @@ class Unreached(Exception):
 
 
 def find_owners(machine: Machine, plan: LoopPlan) -> dict[Place, Value]:
-    """The owners of the places that earlier attempts have seen to change."""
+    """The owners of the places that earlier attempts have seen to change; lists of which a local may hold an object are
+    looked at, too."""
     tracer = machine.tracer
+    for form in (one for forms in plan.eithers.values() for one in forms):
+        if isinstance(form, Source):
+            _reach(machine, form)
     owners: dict[Place, Value] = {}
     for place in plan.places:
         owner = find_owner(tracer, place, lambda source: _reach(machine, source))

@@ -6,7 +6,7 @@ Enters a frame in front of a loop, or of a call of a comprehension's function; l
 from __future__ import annotations
 
 from dynamo_lite.capture import consumers
-from dynamo_lite.capture.columns import open_columns
+from dynamo_lite.capture.columns import holds_objects, open_columns
 from dynamo_lite.capture.leaving import goes_on_at
 from dynamo_lite.capture.lessons import recall
 from dynamo_lite.capture.loop_code import start_of, while_loops, whole_loop
@@ -17,7 +17,7 @@ from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
 from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, LoopKey, LoopPlan, Tracer
-from dynamo_lite.capture.value import FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
+from dynamo_lite.capture.value import Break, FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import Code, begins_at
@@ -25,6 +25,9 @@ from dynamo_lite.pycode.flow import natural_loop
 
 _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
 _TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
+
+
+_FEW_OBJECTS = 20  # in a list that is gone through item by item, which takes an operation for each attribute of each
 
 
 def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
@@ -54,6 +57,8 @@ def _open_long(tracer: Tracer, value: Value) -> None:
     for one in lists:
         if isinstance(one, SequenceValue) and one.source is not None and len(one.known) > ALWAYS_UNROLLED:
             open_columns(tracer, one)
+            if len(one.known) > _FEW_OBJECTS and holds_objects(tracer, one):
+                raise Break("loop-over-unknown-iterator", "a list of objects")
 
 
 def header_behind(code: Code, index: int) -> int:
@@ -98,12 +103,13 @@ def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
     return code.filename, code.qualname, code.firstlineno, header, around
 
 
-def starts_segment(tracer: Tracer, frame: Frame, header: int) -> bool:
+def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool = False) -> bool:
     """Have a segment of its own begin in front of the `for` at `header`, which is none only for what this one computes:
-    there that is known. (One over a range is gone on with wherever a segment ends.)"""
+    there that is known. (One over a range is gone on with wherever a segment ends.) outermost: it is known to be
+    that, and may go over a range."""
     iterator, code = frame.stack[-1] if frame.stack else None, frame.code
-    is_inside = len(tracer.regions) > 1 or len(tracer.frames) > 1 or tracer.depth
-    if is_inside or not isinstance(iterator, IteratorValue) or iterator.kind == "range":
+    is_inside = (len(tracer.regions) > 1 and not outermost) or len(tracer.frames) > 1 or tracer.depth
+    if is_inside or not isinstance(iterator, IteratorValue) or (iterator.kind == "range" and not outermost):
         return False
     place = start_of(code, header)
     if place is None or place in tracer.starts or begins_at(code, place) or not goes_on_at(code, place):

@@ -24,6 +24,7 @@ from dynamo_lite.capture.value import (
     Carried,
     ComplexValue,
     ConstantValue,
+    ListedObject,
     NumberValue,
     ResultValue,
     SequenceValue,
@@ -89,7 +90,7 @@ def made_inside(attempt: Attempt, value: Value) -> bool:
         return value.node in attempt.region.graph.nodes
     if isinstance(value, SequenceValue) and value.taken is not None:
         return True
-    if isinstance(value, SequenceValue | ComplexValue):
+    if isinstance(value, SequenceValue | ComplexValue) or (isinstance(value, ListedObject) and has_items(value)):
         return any(made_inside(attempt, realise(attempt.machine.tracer, item)) for item in value.items)
     return not isinstance(value, NumberValue | ConstantValue) and value.source is None
 

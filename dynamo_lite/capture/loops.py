@@ -45,6 +45,7 @@ from dynamo_lite.capture.leaving import (
     number_left,
     way_number,
 )
+from dynamo_lite.capture.listed_objects import TOLD_BEFORE, keeps_frame
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
@@ -94,12 +95,14 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     EitherValue,
     IteratorValue,
+    ListedObject,
     ListValue,
     NumberValue,
     SequenceValue,
     Value,
     is_computed,
     is_made_after,
+    is_single,
 )
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
@@ -132,7 +135,7 @@ class Attempt:
     leaves: dict[Path, tuple[ArrayValue | ListValue, Node]] = field(default_factory=dict)  # carried: before, inside
     ends: dict[Path, Node] = field(default_factory=dict)  # carried: value after an iteration
     final: dict[Path, Value] = field(default_factory=dict)  # what others are after the last iteration
-    parted: dict[Path, ComplexValue] = field(default_factory=dict)  # complex numbers of which `final` has the parts
+    parted: dict[Path, Value] = field(default_factory=dict)  # complex numbers, say, of which `final` has the parts
     counts: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that grow evenly: what they begin with
     begins: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that are carried
     next: dict[Path, Scalar] = field(default_factory=dict)  # and what they are after an iteration
@@ -287,11 +290,15 @@ class Attempt:
         return only_places(tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own, stored)
 
     def refuse(self, reason: str, detail: str) -> NoReturn:
-        try_objects(self.machine.tracer, reason)
-        doubt(self.machine.tracer, self.plan)
-        if not (self.works_on_computed and starts_segment(self.machine.tracer, self.frame, self.header)):
+        tracer, is_told = self.machine.tracer, detail is TOLD_BEFORE
+        try_objects(tracer, reason)
+        doubt(tracer, self.plan)
+        if is_told and self.machine.attempts[0] is not self:
+            raise Break(reason, detail)
+        if not ((self.works_on_computed or is_told) and starts_segment(tracer, self.frame, self.header, is_told)):
             self.plan.refused = (reason, detail)
-        close_columns(self.machine.tracer)
+        if not is_told:
+            close_columns(tracer)
         raise Retry
 
     def _refuse_way(self, reason: str, detail: str) -> NoReturn:
@@ -402,8 +409,8 @@ class Attempt:
     def _number(self, path: Path, begin: Scalar, expr: Scalar) -> NumberValue:
         """A number that the loop changes, as the body has it; `begin` before the first iteration."""
         value = self.entered[path] = NumberValue(None, expr, Carried(self.region, path))
-        if is_symbolic(begin):
-            self.region.before.add(expr)
+        if not is_single(begin):
+            (self.region.before if is_symbolic(begin) else self.region.constants).add(expr)
         return value
 
     def _require_alone(self, objects: list[Object], names: Set[Name]) -> None:
@@ -524,9 +531,10 @@ class Attempt:
                 self._compare((*path, place), None, part, read)
         elif made_inside(self, after):
             self._differs(path)
-        elif isinstance(after, ComplexValue):
+        elif isinstance(after, ComplexValue | ListedObject):
             self.parted[path] = after
-            self.final |= {(*path, place): item for place, item in enumerate(after.items)}
+            items = {(*path, place): item for place, item in enumerate(after.items)}
+            self.final, self.region.ends = self.final | items, self.region.ends | items
         else:
             self.final[path] = after  # it is known without the iterations before
 
@@ -650,7 +658,7 @@ class Attempt:
         except CannotLeave:
             leaves = False
         if tracer.stored and not leaves and not tracer.regions:
-            raise StoresShow
+            raise keeps_frame(tracer) or StoresShow
         if self.region.pauses and not leaves:
             refuse_pauses(self)
         if self.region.pauses:

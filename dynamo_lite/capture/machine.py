@@ -165,7 +165,7 @@ class Machine:
         instr = frame.code.instrs[frame.index]
         if instr.op in ("LOAD_ATTR", "LOAD_METHOD"):
             subject = frame.stack[-1]
-            if not (isinstance(subject, LazyValue) and isinstance(subject.concrete, types.ModuleType)):
+            if not (isinstance(subject, LazyValue) and issubclass(type(subject.concrete), types.ModuleType)):
                 return None
         elif instr.op in ("CALL", "CALL_KW"):
             first, second = frame.stack[-OPCODES[instr.op].effect.popped(instr.arg) :][:2]

@@ -264,8 +264,10 @@ class _Leaves:
                 raise _Untold
             case CellRead():
                 marks = [] if origin.cells.mark is None else [origin.cells.mark]
+                if origin.cells.outside is not None:
+                    leaves[_TAKEN] = None
                 held = [self._collect(part, leaves, seen) for part in (*marks, *origin.cells.puts)]
-                return any(held)
+                return any(held) or origin.cells.outside is not None
             case CallValue(function=operator.getitem, args=[NumberedValue() as of, _]) if of.layout[1][0] in "fi":
                 if not self.plan.objects:
                     raise _Untold

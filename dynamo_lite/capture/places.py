@@ -20,11 +20,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite._C import generic_attributes, keeps_attributes, own_attribute
+from dynamo_lite._C import generic_attributes, keeps_attributes, own_attribute, put_column
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import CellStored, LoopPlan, Retry, StoresShow, Tracer
 from dynamo_lite.capture.value import (
+    ArrayValue,
     Break,
     CellValue,
     ConstantValue,
@@ -260,6 +261,40 @@ def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
             is_entry = isinstance(value, LazyValue) and value.source == _source_of(owner, key)
             if before.get(key) is not value and not is_entry:
                 found.append((owner, key, value))
+        if isinstance(owner, NumberedValue):
+            found += _columns_written(owner)
+    return found
+
+
+class _Columns:
+    """What residual code stores a column into, under its path: what the program has left there gets into objects."""
+
+    __slots__ = ()
+
+    def __setitem__(self, path: Any, parts: tuple[Any, ...]) -> None:
+        put_column(path, *parts)
+
+
+_COLUMNS = _Columns()
+
+
+def _columns_written(root: NumberedValue) -> list[tuple[Value, Any, Value]]:
+    """The columns of attributes that are written (listed_objects.py)."""
+    found: list[tuple[Value, Any, Value]] = []
+    for path, columns in root.attributes.items():
+        known = columns[0]
+        if known.kind == "few" and known.marks is not None:
+            nothing: list[Value] = [ConstantValue(None, None), ConstantValue(None, None)]
+            codes = SequenceValue(None, tuple, [*nothing, ArrayValue(None, known.array.node)])
+            found.append((ConstantValue(None, _COLUMNS), known.where, codes))
+        elif known.marks is not None:
+            table = ArrayValue(None, known.table) if known.marks is known.tags else ConstantValue(None, None)
+            tags = [columns[1].tags] if known.marks is known.tags and len(columns) > 1 else []
+            held = [known.marks, *(one.array for one in columns), *tags]
+            marks, *arrays = [ArrayValue(None, one.node) for one in held]
+            letter = known.kind[0] if len(columns) == 1 else "n"
+            parts = SequenceValue(None, tuple, [marks, table, *arrays])
+            found.append((ConstantValue(None, _COLUMNS), f"{path}{letter}", parts))
     return found
 
 
@@ -310,6 +345,7 @@ def check_variables(tracer: Tracer) -> None:
         return
     objects = [value for _, value in tracer.wrapped.values() if isinstance(value, ObjectValue)]
     objects = [one for one in objects if keeps_attributes(one.concrete)]
+    listed = [one for one in tracer.stored if isinstance(one, NumberedValue)]
     modules = any(isinstance(owner, NamespaceValue) for owner in tracer.stored)
     for obj, value in tracer.wrapped.values():
         if type(obj) is not dict or value.source is None:
@@ -317,6 +353,10 @@ def check_variables(tracer: Tracer) -> None:
         stored = value in tracer.stored
         if "__name__" in obj and (stored or modules):  # a module's
             raise StoresShow
+        for root in listed:
+            names = {path[path.index("a") + 1 : -1] for path in root.attributes}
+            if not (isinstance(value, DictValue) and names - obj.keys()):
+                root.give_up()
         for one in objects:
             if (stored or one in tracer.stored) and not (
                 isinstance(value, DictValue) and _attributes(tracer, one) - obj.keys()

@@ -160,9 +160,9 @@ def _global(namespace: Mapping[str, Any], name: str) -> Any:
 
 def _attribute(owner: Any, name: str) -> Any:
     """An attribute as far as it is known without running code; capture does not run the user's ``__getattr__``."""
-    if owner is _OURS or owner is _ARRAY or isinstance(owner, type) or not names_are_plain(owner):
+    if owner is _OURS or owner is _ARRAY or issubclass(type(owner), type) or not names_are_plain(owner):
         return _OURS
-    if isinstance(owner, types.ModuleType):
+    if issubclass(type(owner), types.ModuleType):
         return vars(owner).get(name, _FOREIGN)
     if is_foreign(owner):
         return _FOREIGN
@@ -175,19 +175,20 @@ def is_foreign(value: Any) -> bool:
     """Whether a call of `value`, or of an attribute of it, is certain to break the graph."""
     if value is _FOREIGN or value is print:
         return True
-    if value is _OURS or value is _ARRAY or isinstance(value, np.ufunc):
+    kind = type(value)  # NB: isinstance would ask an object of the user's for its __class__
+    if value is _OURS or value is _ARRAY or issubclass(kind, np.ufunc):
         return False
-    if isinstance(value, types.ModuleType):
+    if issubclass(kind, types.ModuleType):
         module = value.__name__
-    elif isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
+    elif issubclass(kind, type | types.FunctionType | types.BuiltinFunctionType):
         module = value.__module__ or "builtins"
     else:
-        module = type(value).__module__
+        module = kind.__module__
     if not isinstance(module, str) or module.partition(".")[0] in _KNOWN or module == "__main__":
         return False
-    if isinstance(value, types.FunctionType):
+    if issubclass(kind, types.FunctionType):
         return not policy.is_looked_at(value.__code__.co_filename, module)
-    within = value if isinstance(value, types.ModuleType) else sys.modules.get(module)
+    within = value if issubclass(kind, types.ModuleType) else sys.modules.get(module)
     if within is None:
         return False  # a module that was not imported in the usual way
     file = getattr(within, "__file__", None)

@@ -77,8 +77,8 @@ class Restraints:
     likewise, which lists loops have read by number, and whether they still may (columns.py; None: where their lengths
     change). objects: whether lists are known by their objects (object_lists.py); None: nobody has asked yet;
     lists_grow: whether some of them get longer or shorter that may be from outside; mixed: by name those that hold ints
-    and floats. lessons: by where a loop stands, and those around it, what attempts at it have taught. A resume function
-    has its function's.
+    and floats; known: by list and attribute, the few objects that it may be (listed_objects.py). lessons: by where a
+    loop stands, and those around it, what attempts at it have taught. A resume function has its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
@@ -98,11 +98,13 @@ class Restraints:
     objects: bool | None = None
     lists_grow: bool = False
     mixed: set[Any] = field(default_factory=set)
+    known: dict[Any, list[Any]] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
         self.objects, self.lists_grow = None, False
         self.mixed.clear()
+        self.known.clear()
         for known in (self.recursive, self.own, self.loops, self.busy, self.aside, self.often, self.sides):
             known.clear()
         for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered, self.lessons):

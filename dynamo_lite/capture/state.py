@@ -248,12 +248,13 @@ class Region:
     carried: the body's inputs for the values that change from iteration to iteration. stored: those that are written.
     numbers: by path the Python numbers that change, as the body knows them. lists: those that there are before the
     first iteration, and how often each had been read and its ends looked at then, and its items; before: the numbers
-    that are, or in the first iteration may be, an object from outside. pauses: conditions for iterations in front of
-    which the loop is left; None where it cannot be. A branch of a choice is a region too, whose index nothing uses;
-    what it yields is noted with the choice. given: the condition under which it runs, if that is a number. depth: how
-    many frames there were around it. serial: what is made in it has a later one. begins, ends: by path the numbers that
-    there are before the first iteration and after one, as the values that names hold. kept: by path the tuples that an
-    iteration leaves as it finds them, as it finds them. loop: the node, once it is complete.
+    that are, or in the first iteration may be, an object from outside; constants: those that are a constant in it.
+    pauses: conditions for iterations in front of which the loop is left; None where it cannot be. A branch of a
+    choice is a region too, whose index nothing uses; what it yields is noted with the choice. given: the condition
+    under which it runs, if that is a number. depth: how many frames there were around it. serial: what is made in it
+    has a later one. begins, ends: by path the numbers that there are before the first iteration and after one, as the
+    values that names hold. kept: by path the tuples that an iteration leaves as it finds them, as it finds them.
+    loop: the node, once it is complete.
     """
 
     key: LoopKey
@@ -265,6 +266,7 @@ class Region:
     numbers: dict[tuple[Any, ...], Symbol] = field(default_factory=dict)
     lists: dict[SequenceValue | DictValue, tuple[int, int, int]] = field(default_factory=dict)
     before: set[Scalar] = field(default_factory=set)
+    constants: set[Scalar] = field(default_factory=set)
     pauses: list[Scalar] | None = None
     given: Scalar = True
     depth: int = 0

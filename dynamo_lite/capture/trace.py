@@ -32,6 +32,7 @@ from dynamo_lite.capture.cells import alone
 from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.leaving import reads_frame
+from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.loop_plans import begins_plainly, count_first_rounds
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
@@ -245,6 +246,7 @@ def _trace(
         try:
             tracer, frame, result = run(None, native_loops)
             check_variables(tracer)
+            state_listed(tracer)
             check_parts(tracer)
         except Retry:
             continue  # what the attempt has taught is in the plans
@@ -370,6 +372,7 @@ def _trace(
     state_distinct(tracer)
     state_others(tracer)
     state_owners(tracer)
+    state_listed(tracer)
     for source in residual.loaded:  # it exists, or plain Python raises in its place, before any store
         tracer.facts.register(source)
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)

@@ -370,17 +370,18 @@ class NumberedValue(SequenceValue):
     only the run knows (columns.py); how long it is, is not guarded.
 
     layout: how it is made (wrap.layout_of). columns: by path, the graph's inputs. singles: items of which the place is
-    known. numbers: those read, by what they are in a graph. give_up, which is ``fix`` too: have it known by its items
-    in the next attempt.
+    known. numbers: those read, by what they are in a graph. attributes: by path the numbers that objects in it have
+    under a name (listed_objects.py). give_up, which is ``fix`` too: have it known by its items in the next attempt.
     """
 
     concrete: Any = None
     layout: Any = ()
     give_up: Callable[[], NoReturn] = field(default=None)  # type: ignore[assignment]
-    columns: dict[str, ArrayValue] = field(default_factory=dict)
+    columns: dict[Any, ArrayValue] = field(default_factory=dict)
     singles: dict[int, Value] = field(default_factory=dict)
     numbers: dict[Any, NumberValue] = field(default_factory=dict)
     is_paid: bool = False
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -396,6 +397,33 @@ class NestedValue(CallValue):
     path: str = ""
     start: Scalar = 0
     length: Scalar = 0
+
+
+@dataclass(eq=False, slots=True)
+class ListedObject(CallValue):
+    """An object of an ordinary class that stands in a NumberedValue, ``root``, under a number that only the run knows.
+
+    path: the way to such objects, and position: its place among all that are there, if the segment knows it. first: the
+    first of them, and where the guards find it (listed_objects.py)."""
+
+    root: NumberedValue = field(default=None)  # type: ignore[assignment]
+    cls: type = object
+    path: str = ""
+    position: Scalar | None = 0
+    first: tuple[Source, Any] = field(default=None)  # type: ignore[assignment]
+
+    @property
+    def items(self) -> list[Value]:
+        """What loops carry of it, and choices merge."""
+        return self.args[1:]
+
+
+@dataclass(eq=False, slots=True)
+class FewValue(CallValue):
+    """One of a few objects, all of them different ones: `code` says which, a number that only the run knows."""
+
+    among: tuple[Any, ...] = ()
+    code: Scalar = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -661,7 +689,7 @@ def kind_name(value: Value) -> str:
             return "list"
         case NestedValue():
             return "list" if value.layout[0] == "l" else "tuple"
-        case ObjectValue() | InstanceValue() | RecordValue():
+        case ObjectValue() | InstanceValue() | RecordValue() | ListedObject():
             return type_name(value.cls)
         case ArrayValue():
             return "NumPy scalar" if value.node.array_type.scalar else "array"

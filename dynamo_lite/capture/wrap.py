@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dynamo_lite._C import CompiledFunction, names_are_plain, text_array
+from dynamo_lite._C import CompiledFunction, generic_attributes, names_are_plain, text_array
 from dynamo_lite._C import column as make_column
 from dynamo_lite.budget import spend
 from dynamo_lite.capture import parts
@@ -490,7 +490,8 @@ _LONGEST_PART = 9  # csrc/columns.c has one digit for it
 
 def layout_of(obj: Any, depth: int = 3) -> Any:
     """How a list or tuple of numbers is made: "f" and "i" stand for a float and an int, ("l", item) and ("t", item) for
-    a list and a tuple of whatever length, ("p", item, item ...) for a tuple in a list; None for anything else."""
+    a list and a tuple of whatever length, ("p", item, item ...) for a tuple in a list, ("o", class) for an object of an
+    ordinary class; None for anything else."""
     if type(obj) not in (list, tuple):
         return None
     item = functools.reduce(_joined, (_item_layout(one, depth - 1) for one in obj[:_LOOKED_AT]), "")
@@ -501,6 +502,8 @@ def _item_layout(obj: Any, depth: int) -> Any:
     """As above; "" in the place of items that a list has none of."""
     if type(obj) in (int, float):
         return "f" if type(obj) is float else "i"
+    if type(obj) not in (list, tuple) and is_ordinary(type(obj)):
+        return ("o", type(obj))
     if type(obj) not in (list, tuple) or depth == 0:
         return None
     items = [_item_layout(one, depth - 1) for one in obj[:_LOOKED_AT]]
@@ -510,13 +513,21 @@ def _item_layout(obj: Any, depth: int) -> Any:
     return None if item is None else ("l" if type(obj) is list else "t", item)
 
 
+def is_ordinary(cls: type) -> bool:
+    """Whether attributes of a class's objects are found and stored as those of a plain object are, and it is a class of
+    Python alone."""
+    if type(cls) is not type or any(base.__flags__ & IMMUTABLE_TYPE for base in cls.__mro__[:-1]):
+        return False
+    return all(generic_attributes(cls))
+
+
 def _joined(one: Any, other: Any) -> Any:
     """The layout that both fit."""
     if one == other or other == "":
         return one
     if one == "":
         return other
-    if one is None or other is None or "" in (one[0], other[0]) or one[0] in "fi" or other[0] in "fi":
+    if one is None or other is None or "" in (one[0], other[0]) or one[0] in "fio" or other[0] in "fio":
         return None
     if one[0] == other[0] and len(one) == len(other):
         items = list(map(_joined, one[1:], other[1:]))
@@ -528,7 +539,7 @@ def _joined(one: Any, other: Any) -> Any:
 
 
 def _is_complete(layout: Any) -> bool:
-    return bool(layout) and (layout in ("f", "i") or all(map(_is_complete, layout[1:])))
+    return bool(layout) and (layout in ("f", "i") or layout[0] == "o" or all(map(_is_complete, layout[1:])))
 
 
 def _wrap_numbered(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value | None:
@@ -548,14 +559,14 @@ def _wrap_numbered(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
     return NumberedValue(source, type(obj), concrete=obj, layout=layout, give_up=give_up, fix=give_up)
 
 
-def column(tracer: Tracer, numbered: NumberedValue, path: str) -> ArrayValue:
+def column(tracer: Tracer, numbered: NumberedValue, path: Any) -> ArrayValue:
     """The numbers at a path of a list or tuple from outside, as an input of the graph."""
     if path not in numbered.columns:
         assert numbered.source is not None
         array = make_column(numbered.concrete, path)
         if array is None:
             numbered.give_up()
-        tracer.nested |= numbered.layout[1][0] not in "fi"
+        tracer.nested |= numbered.layout[1][0] not in "fio"
         made = _wrap_array(tracer, array, Source("column", numbered.source, path))
         assert isinstance(made, ArrayValue)
         numbered.columns[path] = made

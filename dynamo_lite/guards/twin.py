@@ -320,6 +320,8 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "np_scalar": lambda _, value, wanted: type(value) is wanted,
     "same": lambda _, a, b: a is b,
     "distinct": lambda _, a, b: a is not b,
+    "all_lack": lambda _, value, path: _C.all_lack(value, path),
+    "all_differ": lambda _, a, b: _C.all_differ(a, b),
     "method": _test_method,
     "lacks": _test_lacks,
     "scalar": _test_scalar,

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import generic_attributes, own_attribute
-from dynamo_lite.capture import complex_operators, instances, numpy_rules, places, records
+from dynamo_lite.capture import complex_operators, instances, listed_objects, numpy_rules, places, records
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Frame
@@ -24,6 +24,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     InstanceValue,
     LazyValue,
+    ListedObject,
     ListValue,
     MethodValue,
     NullValue,
@@ -87,6 +88,10 @@ def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
         numpy_rules.set_item(machine, part, ConstantValue(None, Ellipsis), frame.stack[-2])
         del frame.stack[-2:]
         return
+    if instr.op == "STORE_ATTR" and isinstance(owner, ListedObject):
+        listed_objects.set_attribute(machine, owner, instr.arg, frame.stack[-2])
+        del frame.stack[-2:]
+        return
     if instr.op == "DELETE_ATTR" or not isinstance(owner, ObjectValue | InstanceValue):
         raise Break("side-effect-attribute", instr.arg)
     if isinstance(owner, InstanceValue):
@@ -126,6 +131,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             raise AttributeMissing(name)
         case ObjectValue():
             return _object_attribute(machine, owner, name)
+        case ListedObject():
+            return listed_objects.get_attribute(machine, owner, name)
         case InstanceValue():
             return _instance_attribute(machine, owner, name)
         case SuperValue():

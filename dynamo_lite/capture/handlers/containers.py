@@ -254,6 +254,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return object_lists.get(machine, container, index)
         case NumberedValue() | NestedValue() if (found := columns.item(machine, container, index)) is not None:
             return found
+        case NumberedValue() if isinstance(index, SliceValue) and (found := columns.part(machine, container, index)):
+            return found
         case NumberedValue() if not isinstance(index, SliceValue):
             place = ConstantValue(None, constant_index(machine, index))
             if isinstance(place.value, int) and (found := columns.item(machine, container, place)) is not None:

@@ -29,6 +29,7 @@ from dynamo_lite.capture.value import (
     GeneratorValue,
     InstanceValue,
     IteratorValue,
+    ListedObject,
     ListValue,
     MethodValue,
     NullValue,
@@ -83,7 +84,7 @@ def known_truth(machine: Machine, value: Value) -> bool:
             raise Break("data-dependent-branch", source_text(machine.tracer.frames[-1]))
         case FunctionValue() | SliceValue() | CellValue() | MethodValue():
             return True
-        case ObjectValue() | InstanceValue():
+        case ObjectValue() | InstanceValue() | ListedObject():
             if isinstance(value, ObjectValue):
                 assert value.source is not None
                 machine.tracer.state_class("type_version", value.source, value.cls)

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from dynamo_lite.capture import complex_operators, lists, numpy_rules, object_lists
+from dynamo_lite.capture import complex_operators, listed_objects, lists, numpy_rules, object_lists
 from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split
 from dynamo_lite.capture.folding import check_items, is_small, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
     EitherValue,
     FunctionValue,
     InstanceValue,
+    ListedObject,
     ListValue,
     NumberValue,
     ObjectValue,
@@ -279,6 +280,11 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
     if op in ("==", "!=") and _never_equal(lhs, rhs):
         return ConstantValue(None, op == "!=")
+    if op in ("==", "!=") and (number := listed_objects.few_equal(machine.tracer, lhs, rhs, False)) is not None:
+        return machine.tracer.number(number if op == "==" else simplify(negate(number)))
+    is_listed = isinstance(lhs, ListedObject) or isinstance(rhs, ListedObject)
+    if is_listed and op in ("==", "!=") and all(_compares_by_identity(machine, one) for one in (lhs, rhs)):
+        return _is(machine, lhs, rhs, op == "==")
     if op in ("==", "!=") and _compares_by_identity(machine, lhs) and _compares_by_identity(machine, rhs):
         return ConstantValue(None, identical(machine, lhs, rhs) == (op == "=="))
     raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
@@ -314,7 +320,7 @@ def _equal_items(machine: Machine, lhs: SequenceValue, rhs: SequenceValue) -> bo
 
 def _compares_by_identity(machine: Machine, value: Value) -> bool:
     """True for an object of a type that leaves == to object, and for what is unequal to any such object."""
-    if _is_object(value):
+    if _is_object(value) or isinstance(value, ListedObject):
         if isinstance(value, ObjectValue):
             assert value.source is not None
             machine.tracer.state_class("type_version", value.source, value.cls)
@@ -359,6 +365,10 @@ def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
         if kind_of(lhs.expr) != "bool":
             return ConstantValue(None, not wanted)
         return NumberValue(None, lhs.expr if rhs.value is wanted else simplify(negate(lhs.expr)))
+    few = listed_objects.few_equal(machine.tracer, lhs, rhs, True)
+    found = listed_objects.equal(machine, lhs, rhs) if few is None else few
+    if found is not None:
+        return machine.tracer.number(found if wanted else simplify(negate(found)))
     if not isinstance(lhs, EitherValue):
         return ConstantValue(None, identical(machine, lhs, rhs) is wanted)
     condition = none_condition(machine, lhs) if is_none(rhs) and lhs is not rhs else None
