@@ -128,6 +128,8 @@ class RearrangedBuilder(SelectionBuilder):
             raise NotCompiled("elements of many axes among others")
         self.require_short(x.sizes, x.axes)
         self.require_short(others.sizes, others.axes)
+        if x.sizes[0].least * others.sizes[0].least > abi.MOST_COMPARED:
+            raise NotCompiled("many elements among many")
         pairs = self.op("multiply", x.sizes[0].value, others.sizes[0].value)
         if x.sizes[0].most * others.sizes[0].most > abi.MOST_COMPARED:
             most = self.constant(INT64, abi.MOST_COMPARED)
