@@ -437,16 +437,20 @@ class Compilation:
         around = reached(code, self._leads) & reached(code, self._led) & self._versions.keys()
         latest = [each for one in around for each in of_round(self._versions[one])]
         programs = [one for one in latest if one.program is not None]
-        if not programs or any(not one.times and not one.slight for one in programs) or waits_for_loop(latest):
+        if any(not one.times and not one.slight for one in programs) or waits_for_loop(latest):
             return False
+        if not programs and (code not in around or any(one.capture.break_ is None for one in latest)):
+            return False  # it is no loop yet, or its first iterations run plainly
         made_of = (self.resumes.places[one] for one in around if one in self.resumes.places)
         places = [(decoded(whole), index) for whole, index in made_of]
         is_much = max((operations_behind(*place) for place in places), default=0) > _MUCH
-        if is_much and not all(one.slight for one in programs):
+        if is_much and not (programs and all(one.slight for one in programs)):
             return False
-        judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
-        others = [one.times for one in latest if one is not judged]
         try:
+            if not programs:
+                raise DoesNotPay("there is nothing in them")
+            judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
+            others = [one.times for one in latest if one is not judged]
             judged.entry.least, judged.entry.most = paying_sizes(times_of_round(judged.times, others))
         except DoesNotPay as reason:
             self._note_skip(function.__code__, "does-not-pay", f"{_ROUND}: {reason}")

@@ -99,7 +99,10 @@ def _breaks(code: Code, index: int, names: Mapping[str, Any], deep: int) -> bool
 
 
 # Methods of random.Random that draw by random() and _randbelow() alone (ops/draws.py), so that programs have them.
-_DRAWN = frozenset({"random", "uniform", "randint", "randrange", "choice", "shuffle", "normalvariate", "expovariate"})
+_DRAWN = frozenset(
+    {"random", "uniform", "randint", "randrange", "choice", "choices", "shuffle", "normalvariate", "expovariate"}
+    | {"triangular", "lognormvariate", "paretovariate", "weibullvariate", "betavariate", "gammavariate"}
+)
 
 
 def _is_opaque(value: Any) -> bool:

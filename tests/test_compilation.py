@@ -335,6 +335,22 @@ def noisy(few: Any, x: Any) -> Any:
     return np.sqrt(y * 0.5 + 1.0) - y * y + 0.25 * y - np.exp(x), few
 
 
+def goes_over_texts(n: int) -> str:
+    names, latest = ["a", "b"], ""
+    for i in range(n):
+        latest = names[i % 2]
+    return latest
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_loop_of_segments_with_nothing_in_them_runs_plainly(compiler: Compile) -> None:
+    fast = compiler(goes_over_texts, backend="numba", options={"cost_model": True})
+    assert fast(1000) == goes_over_texts(1000)
+    before = fast.stats()["hits"]
+    assert before < 100 and fast(1000) == goes_over_texts(1000) and fast.stats()["hits"] < before + 5
+    assert "does-not-pay" in {record.id for record in fast.explain().skips}
+
+
 def test_what_is_behind_a_loop_that_loses_is_compiled(compiler: Compile) -> None:
     fast = compiler(noisy)
     few, x = np.ones(3), np.ones(1000)

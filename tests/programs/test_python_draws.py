@@ -52,6 +52,41 @@ def chosen(n):  # type: ignore[no-untyped-def]
     return path
 
 
+MOVES = [(1, 0), (-1, 0), (0, 1), (0, -1)]
+
+
+@program("native")
+def steps_on_a_lattice(n):  # type: ignore[no-untyped-def]
+    x = y = 0
+    t = 0.0
+    own = [(1, 0.5), (x, -0.25), (3, 0.0)]
+    for i in range(n):
+        dx, dy = random.choice([(1, 0), (-1, 0), (0, 1), (0, -1)])
+        x, y = x + dx, y + dy
+        dx, dy = random.choice(MOVES)
+        a, b = own[i % 3 - 3]
+        x, y, t = x + dx * a, y + dy, t + b
+    return x, y, t, own
+
+
+@program("either")
+def which_of_several(n):  # type: ignore[no-untyped-def]
+    own, kept = [(1, 0), (0, 1)], None
+    for i in range(n):
+        kept = own[i % 2]
+    return [kept is one for one in own], own
+
+
+@program("native")
+def by_further_distributions(n):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for _ in range(n):
+        total += random.triangular(0, 1, 0.5) + random.lognormvariate(0, 1) + random.paretovariate(2.0)
+        total += random.weibullvariate(1, 2) + random.betavariate(2, 3) + random.gammavariate(2.0, 1.0)
+        total += random.choices([1, 2, 3])[0]
+    return total
+
+
 @program("native")
 def by_other_distributions(n):  # type: ignore[no-untyped-def]
     total = 0.0

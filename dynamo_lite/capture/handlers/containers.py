@@ -336,8 +336,13 @@ def _is_open(machine: Machine, index: Value) -> bool:
 
 
 def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
-    """The item with that number, from the end where it is negative, of a few numbers of one kind; None for other items.
-    An index that is none of theirs declines."""
+    """The item with that number, from the end where it is negative, of a few numbers of one kind, or tuples of such that
+    are taken apart at once; None for other items. An index that is none of theirs declines."""
+    rows = [_numbers_of(item) for item in items]
+    lengths = {-1 if row is None else len(row) for row in rows}
+    if len(lengths) == 1 and -1 not in lengths and _is_taken_apart(machine):
+        parts = [_one_of(machine, list(column), index) for column in zip(*rows, strict=True)]
+        return None if None in parts else SequenceValue(None, tuple, parts)  # type: ignore[arg-type]
     numbers = [as_scalar(item) for item in items]
     kinds = {None if number is None else kind_of(number) for number in numbers}
     if not 0 < len(items) <= _FEW or len(kinds) != 1 or not kinds <= {"int", "float"}:
@@ -352,6 +357,25 @@ def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None
     for place in reversed(range(len(items) - 1)):
         found = choose(machine, make("eq", index, place), items[place], found)
     return found
+
+
+def _numbers_of(item: Value) -> list[Value] | None:
+    """The items of a tuple made here, or of one of the code's constants."""
+    if isinstance(item, SequenceValue) and item.kind is tuple and not item.is_grown:
+        return item.known or None
+    if type(item) is ConstantValue and type(item.value) is tuple:
+        return [ConstantValue(None, one) for one in item.value] or None
+    return None
+
+
+def _is_taken_apart(machine: Machine) -> bool:
+    """Whether what the instruction at hand yields is unpacked by the next one, here or where inlined calls return to,
+    so that nobody can tell which tuple it was."""
+    for frame in reversed(machine.tracer.frames):
+        op = frame.code.instrs[frame.index].op
+        if op != "RETURN_VALUE":
+            return op == "UNPACK_SEQUENCE"
+    return False
 
 
 def _looked_up(machine: Machine, container: DictValue, index: Value) -> Value | None:
