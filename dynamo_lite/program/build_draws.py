@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from dynamo_lite._C import abi
@@ -36,9 +38,9 @@ class DrawBuilder(ListBuilder):
         dtype = INT64 if kind in variates.OF_INTS else FLOAT64
         if kind is None or type_.dtype != (dtype if chosen is None else chosen.dtype) or step.yields:
             raise NotCompiled(f"a draw by {step.function}")
-        if chosen is not None and type_.shape:
-            raise NotCompiled("several that are chosen")
         weights = dict(step.kwargs).get("p")
+        if chosen is not None and type_.shape and weights is not None:
+            raise NotCompiled("several that are chosen by weights")
         parameters = self.parameters(step, frame) if weights is None and kind != abi.DRAW_ORDER else ()
         if type_.shape:
             self.alloc(AllocStep(step.dsts[0], dtype, type_.shape), frame)
@@ -57,6 +59,9 @@ class DrawBuilder(ListBuilder):
         else:
             what = self.constant(INT64, kind)
             self.helper("draw", (generator.value, what, *parameters, place, count), failure=abi.RETURNED_DRAW)
+        if type_.shape and chosen is not None:
+            places = (step.args[1], Reg(step.dsts[0]))
+            self.gather(replace(step, function=operator.getitem, args=places, kwargs=()), frame)
         if not type_.shape:
             number = self.load(place)
             if chosen is not None:

@@ -52,6 +52,7 @@ _BOTH = (
     *("g.binomial(1, 0.5)", "g.binomial(k, 0.7)", "g.binomial(200, 0.4)", "g.binomial(k - 3, 0.5)", "g.binomial(9, 0)"),
     *("g.binomial(i, p=0.25)", "g.binomial(10, 0.5, size=4).sum()", "g.geometric(0.2)", "g.geometric(0.5)"),
     "g.choice(5, p=[0.1, 0.2, 0.3, 0.0, 0.4])",
+    *("g.choice(x, size=len(x)).sum()", "g.choice(x[::2], 5, True)[i % 5]"),
     *("g.choice([-1, 1], p=[0.3, 0.7])", "g.choice(x, p=abs(x) / abs(x).sum())"),
     *("g.choice(2, p=[1.0 - s * 1e-3, s * 1e-3])", "g.permutation(6)[0]", "g.permutation(k).sum()", "shuffled(g, x)"),
 )

@@ -336,8 +336,8 @@ def _is_open(machine: Machine, index: Value) -> bool:
 
 
 def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
-    """The item with that number, from the end where it is negative, of a few numbers of one kind, or tuples of such that
-    are taken apart at once; None for other items. An index that is none of theirs declines."""
+    """The item with that number, from the end where it is negative, of a few numbers of one kind, or tuples of such
+    that are taken apart at once; None for other items. An index that is none of theirs declines."""
     rows = [_numbers_of(item) for item in items]
     lengths = {-1 if row is None else len(row) for row in rows}
     if len(lengths) == 1 and -1 not in lengths and _is_taken_apart(machine):
