@@ -130,12 +130,12 @@ class Abi(NamedTuple):
     POSITIONS: int
     POSITION_LEAST: int
     POSITION_GREATEST: int
-    BUFFERED: int
     MASK_NOTES: int
     SET_FIRST: int
     SET_BOTH: int
     SET_SECOND: int
     MOST_COMPARED: int
+    BUFFERED: int
     SEARCHES: int
     SEARCH_LEFT: int
     SEARCH_RIGHT: int
