@@ -75,6 +75,7 @@ _TRIED: dict[int, tuple[tuple[float, ...], ...]] = {  # parameters
 }
 _CHOSEN = ((1,), (2,), (6,), (1000,), (1 << 33,))
 _SINGLE, _MANY = 40, 1000  # numbers one by one, and at once: ziggurats take their rare ways for one in some hundred
+_RARELY = {abi.DRAW_BINOMIAL: 20000, abi.DRAW_POISSON: 5000}  # at once, of what is rejected in several steps
 
 
 @functools.cache
@@ -93,11 +94,12 @@ def kind_of(function: Any) -> int | None:
         keywords: dict[str, Any] = {name: value for (name, _), value in zip(parameters, given, strict=True)}
         before = draws._raw_state(generator)
         wanted = np.array([function(generator, **keywords) for _ in range(_SINGLE)])
-        size = (_MANY,) if method.many else ()
-        more = function(generator, *size, **keywords) if size else function(generator, **keywords, size=_MANY)
+        many = _RARELY.get(kind, _MANY)
+        size = (many,) if method.many else ()
+        more = function(generator, *size, **keywords) if size else function(generator, **keywords, size=many)
         after = draws._state(generator)
         draws._restore(generator, before)
-        out = np.empty(_SINGLE + _MANY, wanted.dtype)
+        out = np.empty(_SINGLE + many, wanted.dtype)
         a, b, *_ = (0, *given) if method.name == "choice" else (*given, 0.0, 0.0)
         if more.dtype != out.dtype or out.dtype.itemsize != 8 or not _draw_all(generator, kind, a, b, out):
             return None

@@ -89,7 +89,10 @@ def drawn(function: Callable[..., Any], *arguments: Any) -> list[str]:
 @pytest.mark.parametrize(("kind", "call"), [(kind, call) for kind, calls in CALLS.items() for call in calls])
 def test_machine_code_draws_what_the_method_draws(kind: Any, call: str) -> None:
     function = looping(call)
-    assert drawn(function, np.linspace(-1.0, 1.0, 40), kind(np.random.PCG64(1)), 3, 40)
+    is_native = bool(drawn(function, np.linspace(-1.0, 1.0, 40), kind(np.random.PCG64(1)), 3, 40))
+    # NB: from NumPy 2.5 on a RandomState draws large binomial numbers as before, and its library otherwise.
+    is_older = kind is np.random.RandomState and "binomial" in call and np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+    assert is_native is not is_older
     for bits in BITS:
         require_same(function, lambda bits=bits: (np.linspace(-1.0, 1.0, 40), kind(bits(7)), 3, 40))  # type: ignore[misc]
 
