@@ -75,7 +75,7 @@ _TRIED: dict[int, tuple[tuple[float, ...], ...]] = {  # parameters
 }
 _CHOSEN = ((1,), (2,), (6,), (1000,), (1 << 33,))
 _SINGLE, _MANY = 40, 1000  # numbers one by one, and at once: ziggurats take their rare ways for one in some hundred
-_RARELY = {abi.DRAW_BINOMIAL: 20000, abi.DRAW_POISSON: 5000}  # at once, of what is rejected in several steps
+_RARELY = dict.fromkeys((abi.DRAW_BINOMIAL, abi.DRAW_POISSON), 5000)  # at once, of what is rejected in several steps
 
 
 @functools.cache
