@@ -407,12 +407,16 @@ class ArrayBuilder(VectorBuilder):
                 array = self.gathered(array)
             assert array.ordered is not None
             self.vectors |= array.ordered
-        if len(step.axes) == len(step.shape) and step.scalar:
+        if len(step.axes) == len(step.shape) and (step.scalar or len(array.sizes) == 1):
             stride = array.strides[0] if len(array.sizes) == 1 else self.stride(step.dtype.itemsize)
             result = self.new(step.dtype)
             memref = self.shown(array.first, (self.total(array.sizes),), (stride,))
             self.nodes.append(Fold(result, step.ufunc, memref))
             frame.registers[step.dst] = self.fresh(result)
+            if not step.scalar and step.keepdims:  # a vector need not lie packed, as `fold_axes` wants it
+                out = self.room(step.dtype, (self.exactly(1),), (frozenset(),))
+                self.nodes.append(Store(out.first, (), result))
+                frame.registers[step.dst] = out
         elif not step.scalar and step.axes == tuple(range(step.axes[0], step.axes[-1] + 1)):
             frame.registers[step.dst] = self.fold_axes(step, number, array)
         else:

@@ -138,7 +138,7 @@ class RearrangedBuilder(SelectionBuilder):
         what = [self.constant(INT64, int(one)) for one in (x.dtype.num, dict(step.kwargs).get("invert", False))]
         ends: Sequence[Value | Memref] = (self.begin(out), self.memref(x), self.memref(others))
         self.helper("among", (*what, *ends))
-        frame.registers[step.dsts[0]] = out
+        frame.registers[step.dsts[0]] = replace(out, held=None, room=None)  # NumPy's own is reshaped: a view of another
 
     def set_of(self, step: Call, frame: Frame) -> None:
         """What is in one set or the other, or in both, in order."""

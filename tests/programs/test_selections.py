@@ -465,3 +465,20 @@ def test_what_is_chosen_is_a_copy(backend: str) -> None:
         return q, s
 
     run(fn, backend, *((how, 5, 4) for how in ("plain", "spread", "all", "none")))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_which_are_among_others_is_a_view(backend: str) -> None:
+    """As NumPy's own: `np.isin` reshapes what it has found."""
+
+    def last(q, k, n):
+        for i in range(n):
+            found = np.isin(q, k)
+            q[i] += 1
+        return found
+
+    fast = dynamo_lite.compile(last, backend=backend, options=OPTIONS)
+    for _ in range(2):
+        plain, found = (one(np.arange(5.0), np.array([1.0, 3.0]), 4) for one in (last, fast))
+        assert plain.tobytes() == found.tobytes() and plain.base.shape == found.base.shape
+        assert plain.flags.owndata == found.flags.owndata

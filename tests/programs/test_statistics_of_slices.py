@@ -10,7 +10,7 @@ import pytest
 
 import dynamo_lite
 from tests.oracle import Conditions, require_equal
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS
 
 
 def means(x, bounds):  # type: ignore[no-untyped-def]
@@ -81,3 +81,19 @@ def shifted(x):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("values", [[3.0, 1.0, 2.0, 2.0], [1.0], []], ids=len)
 def test_slices_of_an_array_whose_length_the_program_finds(values: list[float]) -> None:
     require_equal(shifted, lambda: (np.array(values),), compile=dynamo_lite.compile)
+
+
+def of_one(x, n):  # type: ignore[no-untyped-def]
+    found = []
+    for j in range(n):
+        found.append(np.std(x) + np.var(x[::2]) + x[::-1].sum(keepdims=True) - x[1:].max(axis=0, keepdims=True))
+        x[0] = j
+    return found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_vectors_with_gaps_reduced_to_vectors_of_one(step: int, backend: str) -> None:
+    calls = [lambda size=size: (np.sin(np.arange(30.0))[: size * abs(step)][::step], 4) for size in (5, 2, 9)]
+    options = {"backend": backend, "options": OPTIONS}
+    require_equal(of_one, calls[0], variants=calls[1:], compile=dynamo_lite.compile, compile_options=options)
