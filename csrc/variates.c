@@ -167,9 +167,10 @@ binomial(bitgen_t *bits, const char *kept, double n, double p)
     return random_binomial(bits, p, (int64_t)n, &latest);
 }
 
-/* Whether NumPy draws with these parameters. */
+/* Whether NumPy draws with these parameters, and as here. NB: from 2.5 on its library rejects some large binomial numbers
+ * that a RandomState goes on to take, one in some thousand. */
 static int
-is_sound(npy_intp kind, double a, double b)
+is_sound(npy_intp kind, const char *kept, double a, double b)
 {
     switch (kind) {
     case DL_DRAW_UNIFORM:
@@ -198,7 +199,7 @@ is_sound(npy_intp kind, double a, double b)
     case DL_DRAW_POISSON:
         return a >= 0.0 && a <= 1e9;
     case DL_DRAW_BINOMIAL:
-        return a >= 0.0 && a <= 1e9 && b >= 0.0 && b <= 1.0;
+        return a >= 0.0 && a <= 1e9 && b >= 0.0 && b <= 1.0 && !(kept && a * (b <= 0.5 ? b : 1.0 - b) > 30.0);
     case DL_DRAW_GEOMETRIC:
         return a > 1e-9 && a <= 1.0;
     default:
@@ -277,7 +278,7 @@ dl_variates_fill(bitgen_t *bits, char *kept, npy_intp kind, double a, double b, 
         }
         return 0;
     }
-    if (!is_sound(kind, a, b)) {
+    if (!is_sound(kind, kept, a, b)) {
         return 1;
     }
     int is_int = kind == DL_DRAW_POISSON || kind == DL_DRAW_BINOMIAL || kind == DL_DRAW_GEOMETRIC;
