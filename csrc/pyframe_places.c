@@ -41,8 +41,8 @@ values_of(PyObject *object)
     }
     return _PyObject_InlineValues(object);
 #elif PY_VERSION_HEX >= 0x030C0000
-    uintptr_t own = (uintptr_t)((PyObject **)object)[-3]; /* NB: as in pyframe.c; an odd pointer leads to values */
-    return own & 1 ? (PyDictValues *)(own - 1) : NULL;
+    uintptr_t own = (uintptr_t)((PyObject **)object)[-3]; /* NB: as in pyframe.c; odd: that of the values, less one */
+    return own & 1 ? (PyDictValues *)(own + 1) : NULL;
 #else
     return ((PyDictValues **)object)[-4];
 #endif
