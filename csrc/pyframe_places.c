@@ -4,27 +4,7 @@
 #include <Python.h>
 #include <stdint.h>
 
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
-#define DL_KNOWN_PYTHON 1
-#else
-#define DL_KNOWN_PYTHON 0
-#endif
-
-#if DL_KNOWN_PYTHON
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#define Py_BUILD_CORE 1
-#undef _PyGC_FINALIZED /* as in pyframe.c */
-#include <internal/pycore_dict.h>
-#if PY_VERSION_HEX >= 0x030D0000
-#include <internal/pycore_object.h>
-#endif
-#undef Py_BUILD_CORE
-#pragma GCC diagnostic pop
-#endif
+#include "pyframe_core.h"
 
 #include <structmember.h>
 

@@ -316,27 +316,27 @@ dl_variates_choose(bitgen_t *bits, const char *weights, npy_intp n, npy_intp str
 {
     double sum = 0.0, lost = 0.0, total = 0.0;
     unsigned flags = dl_fp_get();
-    for (npy_intp i = 0; i < n; i++) {
+    int is_sound = 1;
+    for (npy_intp i = 0; i < n && is_sound; i++) {
         double weight = *(const double *)(weights + i * stride);
-        if (!(weight == 0.0 || weight > 1e-290)) {
-            return 1;
-        }
+        is_sound = weight == 0.0 || weight > 1e-290;
         double part = weight - lost, next_sum = sum + part;
         lost = (next_sum - sum) - part;
         sum = next_sum;
         total += weight;
     }
-    if (!(fabs(sum - 1.0) < 1e-8)) {
-        return 1;
-    }
-    double u = next(bits), up_to = 0.0;
-    npy_intp i = 0;
-    while (i < n && (up_to += *(const double *)(weights + i * stride)) / total <= u) {
-        i++;
+    is_sound = is_sound && fabs(sum - 1.0) < 1e-8;
+    if (is_sound) {
+        double u = next(bits), up_to = 0.0;
+        npy_intp i = 0;
+        while (i < n && (up_to += *(const double *)(weights + i * stride)) / total <= u) {
+            i++;
+        }
+        *out = i;
+        is_sound = i < n; /* NB: the last share is 1, and u less */
     }
     dl_fp_set(flags);
-    *out = i;
-    return i == n; /* NB: the last share is 1, and u less */
+    return !is_sound;
 }
 
 int32_t

@@ -8,7 +8,7 @@ from __future__ import annotations
 import types
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from dynamo_lite import policy
 from dynamo_lite.dataclass import dataclass
@@ -32,7 +32,7 @@ class LoopKind:
 
 def kind_of(code: Code, loop: Loop, names: dict[str, Any]) -> LoopKind:
     """The kind of a loop. names: the globals of its function."""
-    found = _operations_of(code, loop.body, names, 2)
+    found = _operations_of(code, loop.body, names, 2, {})
     if found is None or "BINARY_OP" not in found:
         return LoopKind(0)
     count = sum(found[name] for name in _COUNTED)
@@ -42,9 +42,15 @@ def kind_of(code: Code, loop: Loop, names: dict[str, Any]) -> LoopKind:
     return LoopKind(OF_ARRAYS if is_of_arrays else 0, count)
 
 
-def _operations_of(code: Code, body: Iterable[int], names: dict[str, Any], deep: int) -> Counter[str] | None:
+Found: TypeAlias = "Counter[str] | None"
+
+
+def _operations_of(
+    code: Code, body: Iterable[int], names: dict[str, Any], deep: int, known: dict[tuple[Any, int], Found]
+) -> Found:
     """The opcodes of some instructions, and of functions that they load, and "NumPy" where they use that, or `@`,
-    "print" where they print; None where these load anything but modules of numbers, and functions."""
+    "print" where they print; None where these load anything but modules of numbers, and functions. known: the same of
+    whole functions, by how deep they are looked into."""
     found: Counter[str] = Counter()
     for index in body:
         instr, before = code.instrs[index], code.instrs[index - 1]
@@ -55,9 +61,11 @@ def _operations_of(code: Code, body: Iterable[int], names: dict[str, Any], deep:
             if computes(value) and type(value) is not types.FunctionType:
                 found["NumPy"] += 1
             if type(value) is types.FunctionType and deep:
-                called = decoded(value.__code__)
-                within = _operations_of(called, range(len(called.instrs)), value.__globals__, deep - 1)
-                found += within or Counter()
+                called, at = decoded(value.__code__), (value, deep)
+                if at not in known:
+                    whole = range(len(called.instrs))
+                    known[at] = _operations_of(called, whole, value.__globals__, deep - 1, known)
+                found += known[at] or Counter()
         elif instr.op in _GLOBALS and instr.arg == "print":
             found["print"] += 1
         if instr.op == "BINARY_OP" and instr.arg in ("@", "@="):

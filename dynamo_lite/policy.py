@@ -186,16 +186,16 @@ def is_looked_at(filename: str, module: str = "") -> bool:
 
 def _is_library(path: str) -> bool:
     is_there = path.startswith(_LIBRARIES) or any(part in path for part in _INSTALLED)
+    # NB: the program's own folder, the first one, may have them beside the program.
     folders = [entry for entry in sys.path[1:] if isinstance(entry, str) and path.startswith(entry + os.sep)]
-    return is_there or any(map(_has_packages, folders))
+    return is_there or any(folder != sys.path[0] and _has_packages(folder) for folder in folders)
 
 
 @functools.cache
 def _has_packages(folder: str) -> bool:
-    """Whether packages have been installed into a folder of the path, as by ``pip install --target``. NB: the program's
-    own folder, the first one, may have them beside the program."""
+    """Whether packages have been installed into a folder of the path, as by ``pip install --target``."""
     try:
-        return folder != sys.path[0] and any(name.endswith(".dist-info") for name in os.listdir(folder))
+        return any(name.endswith(".dist-info") for name in os.listdir(folder))
     except OSError:
         return False
 

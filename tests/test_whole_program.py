@@ -604,11 +604,7 @@ def test_folders_that_packages_were_installed_into_hold_no_users_files(
     assert policy.is_looked_at(os.path.join(places[0], "some.py"), "some")
     assert not policy.is_looked_at(os.path.join(places[1], "some", "part.py"), "some.part")
     monkeypatch.setattr(sys, "path", [places[1], *sys.path[1:]])  # the program's own folder
-    policy._has_packages.cache_clear()
-    try:
-        assert policy.is_looked_at(os.path.join(places[1], "some.py"), "some")
-    finally:
-        policy._has_packages.cache_clear()
+    assert policy.is_looked_at(os.path.join(places[1], "some.py"), "some")
 
 
 def test_files_that_are_not_the_users_are_left_alone() -> None:

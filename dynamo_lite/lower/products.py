@@ -31,7 +31,7 @@ from dynamo_lite.ops.samples import Samples
 Array: TypeAlias = np.ndarray[Any, Any]
 Sum: TypeAlias = "int | tuple[Sum, Sum]"  # the number of a product, or two sums that are added
 WHOLE = (None, None, None)
-_LONG = ((2, 3, 2), (3, 5, 4), (17, 2, 3), (9, 33, 2))  # sizes of long axes to try
+_LONG = ((2, 3, 2), (3, 5, 4), (17, 2, 3), (9, 33, 2), (3000, 2, 2))  # sizes of long axes to try
 
 
 def products(graph: Graph) -> None:

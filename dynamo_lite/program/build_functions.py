@@ -6,8 +6,8 @@ own result is in doubt (vectors that do not grow, NaNs, zeros of unlike sign) th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,14 +29,18 @@ EXTREMES: dict[np.ufunc, int] = {np.maximum: 0, np.minimum: 1}
 class FunctionBuilder(RearrangedBuilder):
     """Functions of vectors beside all that rearranges them."""
 
+    functions: ClassVar[tuple[tuple[Any, str], ...]] = (
+        *RearrangedBuilder.functions,
+        *((np.ndarray.trace, "trace"), (np.trace, "trace"), (_C.searchsorted, "search"), (_C.interp, "interp")),
+    )
+    evaluated: ClassVar[frozenset[str]] = RearrangedBuilder.evaluated | {
+        *("trace", "search", "interp", "full", "flat_index", "axis_indices")
+    }
+
     def call(self, step: Call, frame: Frame) -> None:
-        known = (name for function, name in _NAMES if function is step.function)
-        name = step.function.op.name if isinstance(step.function, Evaluation) else next(known, "")
         ufunc = getattr(step.function, "__self__", None)
         if isinstance(ufunc, np.ufunc) and getattr(step.function, "__name__", "") == "accumulate" and ufunc in EXTREMES:
             self.extremes(ufunc, step, frame)
-        elif name in _MAKES:
-            _MAKES[name](self, step, frame)
         else:
             super().call(step, frame)
 
@@ -224,19 +228,3 @@ class FunctionBuilder(RearrangedBuilder):
             rest = self.integer_op("floordiv", [rest, size])
         for dst, value in zip(step.dsts, found, strict=True):
             frame.registers[dst] = self.fresh(value)
-
-
-_NAMES: tuple[tuple[Any, str], ...] = (
-    (np.ndarray.trace, "trace"),
-    (np.trace, "trace"),
-    (_C.searchsorted, "search"),
-    (_C.interp, "interp"),
-)
-_MAKES: dict[str, Callable[[FunctionBuilder, Call, Frame], None]] = {
-    "trace": FunctionBuilder.trace,
-    "search": FunctionBuilder.search,
-    "interp": FunctionBuilder.interp,
-    "full": FunctionBuilder.full,
-    "flat_index": FunctionBuilder.flat_index,
-    "axis_indices": FunctionBuilder.axis_indices,
-}

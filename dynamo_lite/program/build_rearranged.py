@@ -7,7 +7,7 @@ Most of these the lowering has made kernels of; here are those with lengths that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,17 +31,21 @@ SETS = {
 }
 
 
+def _both(function: Callable[..., Any]) -> tuple[Any, Any]:
+    """A function of NumPy's, and what is beneath its dispatcher."""
+    return function, getattr(function, "_implementation", function)
+
+
 class RearrangedBuilder(SelectionBuilder):
     """Joined and rearranged arrays beside selected elements."""
 
-    def call(self, step: Call, frame: Frame) -> None:
-        known = (name for function, name in _NAMES if function is step.function)
-        name = step.function.op.name if isinstance(step.function, Evaluation) else next(known, "")
-        make = _MAKES.get(name)
-        if make is None:
-            super().call(step, frame)
-        else:
-            make(self, step, frame)
+    functions: ClassVar[tuple[tuple[Any, str], ...]] = (
+        *SelectionBuilder.functions,
+        *((one, function.__name__) for function in (np.concatenate, np.roll, np.isin) for one in _both(function)),
+    )
+    evaluated: ClassVar[frozenset[str]] = SelectionBuilder.evaluated | {
+        *("concatenate", "array_of", "delete", "roll", "isin", "set_of")
+    }
 
     def concatenate(self, step: Call, frame: Frame) -> None:
         """Vectors, one behind another."""
@@ -164,21 +168,3 @@ class RearrangedBuilder(SelectionBuilder):
         (size,), (axes,) = self.tested([Number("int", found, 0, most.most)])
         frame.numbers[step.yields[0].input] = size
         frame.registers[step.dsts[0]] = self.as_open(number, first, size, axes)
-
-
-def _both(function: Callable[..., Any]) -> tuple[Any, Any]:
-    """A function of NumPy's, and what is beneath its dispatcher."""
-    return function, getattr(function, "_implementation", function)
-
-
-_NAMES: tuple[tuple[Any, str], ...] = tuple(
-    (one, function.__name__) for function in (np.concatenate, np.roll, np.isin) for one in _both(function)
-)
-_MAKES: dict[str, Callable[[RearrangedBuilder, Call, Frame], None]] = {
-    "concatenate": RearrangedBuilder.concatenate,
-    "array_of": RearrangedBuilder.array_of,
-    "delete": RearrangedBuilder.delete,
-    "roll": RearrangedBuilder.roll,
-    "isin": RearrangedBuilder.isin,
-    "set_of": RearrangedBuilder.set_of,
-}

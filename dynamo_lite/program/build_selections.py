@@ -12,7 +12,7 @@ INVARIANT: an array that NumPy would return as a view of another one, as np.nonz
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,14 +40,22 @@ def _beneath(function: Callable[..., Any]) -> Callable[..., Any]:
 class SelectionBuilder(PlaceBuilder):
     """Selected elements beside whole arrays."""
 
+    # Of calls that a method of that name makes: the functions, and the ops that are evaluated.
+    functions: ClassVar[tuple[tuple[Any, str], ...]] = (
+        *((np.ndarray.nonzero, "nonzero"), (np.ndarray.argsort, "argsort"), (np.arange, "arange")),
+        *((_beneath(np.unique), "unique"), (_beneath(np.bincount), "bincount")),
+    )
+    evaluated: ClassVar[frozenset[str]] = frozenset({"nonzero", "argsort", "unique", "bincount", "arange"})
+
     def call(self, step: Call, frame: Frame) -> None:
-        known = (name for function, name in _NAMES if function is step.function)
-        name = step.function.op.name if isinstance(step.function, Evaluation) else next(known, "")
-        make = _MAKES.get(name)
-        if make is None:
+        if isinstance(step.function, Evaluation):
+            name = step.function.op.name if step.function.op.name in self.evaluated else None
+        else:
+            name = next((name for function, name in self.functions if function is step.function), None)
+        if name is None:
             super().call(step, frame)
         else:
-            make(self, step, frame)
+            getattr(self, name)(step, frame)
 
     # Arrays whose length the run finds
 
@@ -292,17 +300,3 @@ class SelectionBuilder(PlaceBuilder):
 
 _RETURNS = ("return_index", "return_inverse", "return_counts")
 _INVERSE = 2
-_NAMES: tuple[tuple[Any, str], ...] = (
-    (np.ndarray.nonzero, "nonzero"),
-    (np.ndarray.argsort, "argsort"),
-    (_beneath(np.unique), "unique"),
-    (_beneath(np.bincount), "bincount"),
-    (np.arange, "arange"),
-)
-_MAKES: dict[str, Callable[[SelectionBuilder, Call, Frame], None]] = {
-    "nonzero": SelectionBuilder.nonzero,
-    "argsort": SelectionBuilder.argsort,
-    "unique": SelectionBuilder.unique,
-    "bincount": SelectionBuilder.bincount,
-    "arange": SelectionBuilder.arange,
-}

@@ -4,7 +4,7 @@ NumPy calls `fmod` of the C library for each float, and divides integers one by 
 of a whole vector, in float64 for integers, and cut to an integer t. Of floats a - t * b, rounded once, is what fmod
 gives, but where q was rounded up to an integer: it then has the other sign, and lacks one b. Of integers below 2**52 no
 quotient is rounded up to an integer, since it is at least 1/b away from the next one. What lies beyond (quotients too
-big, infinite, NaN, division by 0) is in doubt (backends/kernels/divisions.py).
+big, infinite, NaN, the least int32, division by 0) is in doubt (backends/kernels/divisions.py).
 """
 
 from __future__ import annotations
@@ -90,10 +90,17 @@ def _floor_divide(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, st
     return lines.select(none, dtype, _with_sign_of(lines, dtype, lines.zero(dtype), quotient), near), doubt
 
 
+def _least(dtype: DType) -> int:
+    return -(1 << (8 * dtype.itemsize - 1))
+
+
 def _of_integers(remainder: bool) -> Any:
     def emit(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
         a, b = args
-        floats = [lines.convert("sitofp", dtype, FLOAT, value) for value in args]
+        if dtype.itemsize < 8:
+            least = lines.compare("eq", dtype, a, lines.splat_bits(dtype, _least(dtype)))
+            a = lines.select(least, dtype, lines.zero(dtype), a)
+        floats = [lines.convert("sitofp", dtype, FLOAT, value) for value in (a, b)]
         whole = lines.convert("fptosi", FLOAT, dtype, lines.op("fdiv", FLOAT, *floats))
         rest = lines.op("sub", dtype, a, lines.op("mul", dtype, whole, b))
         below = _unlike(lines, dtype, rest, b)
@@ -102,6 +109,8 @@ def _of_integers(remainder: bool) -> Any:
             moved = lines.op("add", dtype, value, lines.splat_bits(dtype, EXACT))
             far = lines.compare("uge", dtype, moved, lines.splat_bits(dtype, 2 * EXACT))
             doubt = lines.op("or", BOOL, doubt, far)
+        if dtype.itemsize < 8:  # whose quotient by -1 is none of its numbers
+            doubt = lines.op("or", BOOL, doubt, least)
         if remainder:
             return lines.op("add", dtype, rest, _where(lines, dtype, below, b)), doubt
         return lines.op("add", dtype, whole, lines.convert("sext", BOOL, dtype, below)), doubt
@@ -118,7 +127,7 @@ def meaning_in_doubt(name: str) -> Any:
             if result.dtype.kind == "f":
                 quotient = np.abs(np.divide(a, b))
                 return result, ~(quotient < _limit(result.dtype)) | np.isinf(b) | np.isnan(a)
-        far = np.False_ if result.dtype.itemsize < 8 else _is_far(a) | _is_far(b)
+        far = a == _least(result.dtype) if result.dtype.itemsize < 8 else _is_far(a) | _is_far(b)
         return result, (b == 0) | far
 
     return meaning

@@ -1,10 +1,11 @@
 """np.hypot of floats, as kernels compute it: rows of element_ops.py.
 
-NumPy calls the C library for each element. Of float32 the root is taken in float64, where the squares are exact. Of
-float64 it is corrected by what its own square lacks (C. F. Borges, An improved algorithm for hypot(a, b), 2019, without
-fused operations). Whether that gives the library's bits is tried out (backends/kernels/lengths.py). Where one number is
-so small that it does not count, the sum of both is the result. What is huge, infinite or NaN, or both tiny, is
-in doubt.
+NumPy calls the C library for each element. Of float32 the root is taken in float64, where the squares are exact; where
+it lies in the middle between two float32, as far as can be told, no trial says what a library gives. Of float64 it is
+corrected by what its own square lacks (C. F. Borges, An improved algorithm for hypot(a, b), 2019, without fused
+operations). Whether that gives the library's bits is tried out (backends/kernels/lengths.py): the nearest double is
+another number for one pair in two hundred. Where one number is so small that it does not count, the sum of both is the
+result. What is huge, infinite or NaN, or both tiny, is in doubt.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 BOOL = np.dtype(np.bool_)
 DOUBLE = np.dtype(np.float64)
 MOST, LEAST = 2.0**500, 2.0**-450  # of numbers whose squares neither overflow nor lose bits
+LOST, MIDDLE = 29, 2**28  # the last bits that a float32 lacks, and half of the first one of them
 NOTHING = 2.0**-54  # of the greater number: the smaller one does not count
 
 
@@ -31,8 +33,13 @@ def _in_double(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
     least = lines.splat_constant(DOUBLE, float(np.finfo(np.float32).tiny))  # below, rounding reports an underflow
     zero = lines.quiet_compare("oeq", DOUBLE, [length, lines.zero(DOUBLE)])
     normal = lines.op("or", BOOL, zero, lines.quiet_compare("oge", DOUBLE, [length, least]))
-    safe = lines.select(lines.op("and", BOOL, known, normal), DOUBLE, length, lines.zero(DOUBLE))
-    doubt = lines.op("xor", BOOL, lines.op("and", BOOL, known, normal), lines.all_ones(BOOL))
+    integers = np.dtype(np.int64)
+    lost = lines.op("and", integers, lines.bits_of(DOUBLE, length), lines.splat_bits(integers, 2**LOST - 1))
+    from_middle = lines.op("sub", integers, lost, lines.splat_bits(integers, MIDDLE - 1))
+    clear = lines.compare("uge", integers, from_middle, lines.splat_bits(integers, 3))
+    sure = lines.op("and", BOOL, clear, lines.op("and", BOOL, known, normal))
+    safe = lines.select(sure, DOUBLE, length, lines.zero(DOUBLE))
+    doubt = lines.op("xor", BOOL, sure, lines.all_ones(BOOL))
     return lines.convert("fptrunc", DOUBLE, dtype, safe), doubt
 
 
@@ -91,6 +98,8 @@ def length_in_doubt(one: Any, other: Any) -> tuple[Any, Any]:
             length = np.sqrt(sum(squares))
             limits = np.finfo(np.float32)
             sure = (length == 0) | ((length >= float(limits.tiny)) & (length <= float(limits.max) / 2))
+            lost = np.asarray(length, DOUBLE).view(np.int64) & (2**LOST - 1)
+            sure = sure & (abs(lost - MIDDLE) > 1)
             return np.where(sure, length, 0.0).astype(np.float32)[()], ~sure
         x, y = np.maximum(np.abs(one), np.abs(other)), np.minimum(np.abs(one), np.abs(other))
         small = y <= NOTHING * x

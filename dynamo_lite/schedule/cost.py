@@ -127,9 +127,9 @@ LOOP_NS = 1.0  # an element through a typical loop of exp, log, power ... in Num
 MASK_NS = 0.5  # an element of a mask that gathers or scatters; NumPy branches, or has runs, besides
 MASK_BRANCH_NS = 1.0
 DIVIDED_NS = {  # an element through NumPy's loops, and the C library, besides what kernels take, by kinds of dtypes
-    ("remainder", "f"): 12.0, ("floor_divide", "f"): 15.0, ("hypot", "f"): 12.0, ("remainder", "i"): 2.0,
-    ("floor_divide", "i"): 1.0,
-}  # fmt: skip
+    **{("remainder", "f"): 12.0, ("floor_divide", "f"): 15.0, ("hypot", "f"): 12.0},
+    **{("remainder", "i"): 2.0, ("floor_divide", "i"): 1.0},
+}
 WHERE_NS = 1.5  # an element through np.where besides its memory: it branches
 MATMUL_NS = 0.05  # per multiply-add
 WORTHWHILE = 1.02

@@ -9,6 +9,7 @@ import pytest
 from dynamo_lite.backends.kernels import lengths
 
 import dynamo_lite
+from dynamo_lite.program.length_ops import length_in_doubt
 from tests.copies import copies_of
 from tests.oracle import Report, check
 
@@ -48,6 +49,15 @@ def test_special_numbers(dtype: str) -> None:
             x, y = ordinary.copy(), ordinary[::-1].copy()
             x[[2, 18]], y[[2, 18]] = one, other
             same(x, y)
+
+
+def test_a_middle_between_two_numbers_is_in_doubt() -> None:
+    x, y = np.array([3.0, 7591401.0], np.float32), np.array([4.0, 15124320.0], np.float32)  # 16922601.0 is no float32
+    expected, doubt = length_in_doubt(x, y)
+    assert doubt.tolist() == [False, True] and expected[0] == 5.0
+    assert length_in_doubt(x[1], y[1])[1] and not length_in_doubt(x[0], y[0])[1]
+    report = same(x, y, calls=6)
+    assert report.stats["declines"] == lengths.is_compiled(np.dtype(np.float32))
 
 
 def test_another_library(monkeypatch: pytest.MonkeyPatch) -> None:

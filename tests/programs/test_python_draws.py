@@ -71,10 +71,12 @@ def steps_on_a_lattice(n):  # type: ignore[no-untyped-def]
 
 @program("either")
 def which_of_several(n):  # type: ignore[no-untyped-def]
-    own, kept = [(1, 0), (0, 1)], None
+    own, kept, inner = [(1, 0), (0, 1)], None, None
+    deep = [((1, 0), 5), ((0, 1), 6)]
     for i in range(n):
         kept = own[i % 2]
-    return [kept is one for one in own], own
+        inner, _ = deep[i % 2]
+    return [kept is one for one in own], [inner is one for one, _ in deep], own
 
 
 @program("native")

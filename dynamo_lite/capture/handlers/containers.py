@@ -338,11 +338,16 @@ def _is_open(machine: Machine, index: Value) -> bool:
 def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
     """The item with that number, from the end where it is negative, of a few numbers of one kind, or tuples of such
     that are taken apart at once; None for other items. An index that is none of theirs declines."""
-    rows = [_numbers_of(item) for item in items]
+    rows = [_parts_of(item) for item in items]
     lengths = {-1 if row is None else len(row) for row in rows}
     if len(lengths) == 1 and -1 not in lengths and _is_taken_apart(machine):
-        parts = [_one_of(machine, list(column), index) for column in zip(*rows, strict=True)]
+        parts = [_number_of(machine, list(column), index) for column in zip(*rows, strict=True)]
         return None if None in parts else SequenceValue(None, tuple, parts)  # type: ignore[arg-type]
+    return _number_of(machine, items, index)
+
+
+def _number_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
+    """The same of numbers alone."""
     numbers = [as_scalar(item) for item in items]
     kinds = {None if number is None else kind_of(number) for number in numbers}
     if not 0 < len(items) <= _FEW or len(kinds) != 1 or not kinds <= {"int", "float"}:
@@ -359,7 +364,7 @@ def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None
     return found
 
 
-def _numbers_of(item: Value) -> list[Value] | None:
+def _parts_of(item: Value) -> list[Value] | None:
     """The items of a tuple made here, or of one of the code's constants."""
     if isinstance(item, SequenceValue) and item.kind is tuple and not item.is_grown:
         return item.known or None
