@@ -27,6 +27,29 @@ hypotenuse(double a, double b, double *out)
     return value == NULL || !isfinite(*out);
 }
 
+/* round(a, b), b one of the numbers 0 to 22: the float that the decimal digits are read as; 1 to decline.
+
+   Where the digits in front of the cut are fewer than 2**52, and what is cut off is not half a digit to within what the
+   product may be wrong by, they are certain; then they and the power of ten are exact, and their quotient is rounded once,
+   as the text would be. */
+static int
+rounded(double a, double b, double *out)
+{
+    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    double shifted = a * tens[(int)b], half = fabs(shifted - floor(shifted) - 0.5);
+    if (fabs(shifted) < 0x1p52 && half > fabs(shifted) * 0x1p-52) {
+        *out = rint(shifted) / tens[(int)b];
+        return 0;
+    }
+    char *digits = PyOS_double_to_string(a, 'f', (int)b, 0, NULL);
+    *out = digits == NULL ? -1.0 : PyOS_string_to_double(digits, NULL, NULL);
+    int fails = *out == -1.0 && PyErr_Occurred();
+    PyMem_Free(digits);
+    PyErr_Clear();
+    return fails;
+}
+
 /* NB: math calls these functions of the C library. But for fabs it raises, or goes ways of its own, only where an operand
    or the result is not finite. */
 int
@@ -118,6 +141,8 @@ dl_functions_call(int op, double a, double b, double *out)
     case CABS: /* a complex number's; NB: math.hypot has a way of its own */
         *out = hypot(a, b);
         break;
+    case ROUND:
+        return rounded(a, b, out);
     case HYPOT:
         return hypotenuse(a, b, out);
     default:

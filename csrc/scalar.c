@@ -253,7 +253,7 @@ n_operands(Op op)
     case CONVERSION:
         return 1;
     case FUNCTION:
-        return op == ATAN2 || op == HYPOT || op == FMOD || op == COPYSIGN || op == CABS ? 2 : 1;
+        return op == ATAN2 || op == HYPOT || op == FMOD || op == COPYSIGN || op == CABS || op == ROUND ? 2 : 1;
     default:
         return op == NEG || op == SQRT ? 1 : 2;
     }

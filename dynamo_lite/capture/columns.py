@@ -16,6 +16,7 @@ from dynamo_lite.capture import listed_objects, numpy_rules
 from dynamo_lite.capture.choices import is_none
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.restraints import WHOLE
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, ENDLESS, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
@@ -86,10 +87,15 @@ def foresee_columns(tracer: Tracer, value: Value) -> bool:
 
 def close_columns(tracer: Tracer) -> None:
     """Have lists known by their items again, since a loop is refused: unrolled it needs their lengths."""
-    for _, value in tracer.wrapped.values():
-        if isinstance(value, NumberedValue) and value.columns and tracer.numbered is not None:
-            assert value.source is not None
-            tracer.numbered[value.source] = False
+    if tracer.numbered is not None:
+        tracer.numbered.update(dict.fromkeys((value.source for value in _read_by_number(tracer)), False))
+
+
+def _read_by_number(tracer: Tracer) -> list[Any]:
+    """The lists known by columns of which a loop has read items, not only NumPy all of them."""
+    known = tracer.numbered or {}
+    lists = [one for _, one in tracer.wrapped.values() if isinstance(one, NumberedValue) and one.columns]
+    return [one for one in lists if one.is_paid or (one.source is not None and known.get(one.source) is not WHOLE)]
 
 
 def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value | None) -> None:
@@ -102,7 +108,7 @@ def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value 
     if is_known and any(map(_is_of_arrays, region.graph.nodes)) and tracer.hint(make("le", trip, _UNROLLED)):
         tracer.restraints.objects = False
         raise Retry
-    lists = [one for _, one in tracer.wrapped.values() if isinstance(one, NumberedValue) and one.columns]
+    lists = _read_by_number(tracer)
     sources = [one.source for one in lists if one.source is not None and not _changes_length(tracer, one.source)]
     if not sources or len(sources) < len(lists) or tracer.varies(trip):
         return

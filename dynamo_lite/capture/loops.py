@@ -104,6 +104,7 @@ from dynamo_lite.capture.value import (
     is_made_after,
     is_single,
 )
+from dynamo_lite.capture.whole_lists import look_closer
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
@@ -272,9 +273,7 @@ class Attempt:
         there, which may be of another type by now."""
         code, tracer = self.frame.code, self.machine.tracer
         busy = place_of(code, self.header) in tracer.restraints.busy
-        if busy or place in self.plan.apart or not goes_on_at(code, place):
-            return
-        if self.region.may_be_unrolled():
+        if busy or place in self.plan.apart or not goes_on_at(code, place) or self.region.may_be_unrolled():
             return
         doubt(tracer, self.plan)
         self.plan.apart.add(place)
@@ -292,6 +291,7 @@ class Attempt:
     def refuse(self, reason: str, detail: str) -> NoReturn:
         tracer, is_told = self.machine.tracer, detail is TOLD_BEFORE
         try_objects(tracer, reason)
+        look_closer(tracer, reason)
         doubt(tracer, self.plan)
         if is_told and self.machine.attempts[0] is not self:
             raise Break(reason, detail)

@@ -36,6 +36,7 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
+from dynamo_lite.capture.whole_lists import look_closer
 from dynamo_lite.capture.wrap import outer_cell, realise, wrap
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode import ITEM, OPCODES, Code, Instr, decoded, element, handlers_at
@@ -145,6 +146,7 @@ class Machine:
             except Returned as returned:
                 return returned.value
             except Break as stop:
+                look_closer(self.tracer, stop.reason)
                 inside = None
                 if len(self.tracer.frames) > depth:
                     inner = self.tracer.frames[-1]

@@ -100,14 +100,35 @@ def _make_rounding(function: Any, known: Rule) -> Rule:
         scalar = as_scalar(args[0]) if len(args) == 1 and not kwargs else None
         if scalar is not None and kind_of(scalar) == "int":
             return args[0]
-        how = "up" if function is math.ceil else "down"
-        whole = None if scalar is None else rounded_to_int(machine.tracer, scalar, how)
+        whole = None if scalar is None else rounded_to_int(machine.tracer, scalar, _WAYS[function])
         return known(machine, args, kwargs) if whole is None else not_too_long(machine.tracer.number(whole))
 
     return compute
 
 
-_ROUNDINGS = {math.ceil: np.ceil, math.floor: np.floor}
+_ROUNDINGS = {math.ceil: np.ceil, math.floor: np.floor, round: np.rint}
+_WAYS = {math.ceil: "up", math.floor: "down", round: "even"}
+_MOST_DIGITS = 22
+
+
+def _make_digits(known: Rule) -> Rule:
+    """round(x, n) of a float that only the run knows, and what `known` does otherwise."""
+
+    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        if len(args) == 2 and not kwargs and (digits := machine.realised(args[1])):
+            scalar, places = as_scalar(machine.realised(args[0])), as_scalar(digits)
+            is_usual = type(places) is int and 0 <= places <= _MOST_DIGITS
+            if is_usual and scalar is not None and is_symbolic(scalar) and kind_of(scalar) == "float":
+                found = function_of(machine.tracer, "round", [scalar, places])  # type: ignore[list-item]
+                return NumberValue(None, found) if found is not None else known(machine, args, kwargs)
+            if is_usual and scalar is not None and kind_of(scalar) == "int":
+                return args[0]
+        return known(machine, args, kwargs)
+
+    return compute
+
+
+RULES[round] = _make_digits(RULES[round])
 
 for _function in _ROUNDINGS:
     RULES[_function] = _make_rounding(_function, RULES[_function])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy._core import _methods
 
 from dynamo_lite import ops
-from dynamo_lite.capture import known, masks
+from dynamo_lite.capture import known, masks, whole_lists
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar
 from dynamo_lite.capture.rows import filled_array, length_of_part
@@ -31,6 +31,7 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     IteratorValue,
+    ListValue,
     MethodValue,
     NumberValue,
     ObjectValue,
@@ -74,9 +75,9 @@ def raw(machine: Machine, value: Value) -> Any:
             return value.value
         case ComplexValue():
             return complex_node(machine, value)
+        case ListValue() | SequenceValue() if (filled := array_of_list(machine, value)) is not None:
+            return filled
         case SequenceValue():
-            if value.filled is not None and (filled := filled_list(machine, value)) is not None:
-                return filled
             items = [raw(machine, item) for item in value.items]
             return tuple(items) if value.kind is tuple else items
         case SliceValue():
@@ -104,6 +105,13 @@ def require_double(*values: Value) -> None:
     is_beside = any(isinstance(value, ComplexValue) for value in values)
     if is_beside and any(np.result_type(dtype, 1j) != np.complex128 for dtype in arrays):
         raise Break("op-without-rule", "a complex number beside an array of another precision")
+
+
+def array_of_list(machine: Machine, value: SequenceValue | ListValue) -> Filled | None:
+    """The array of all numbers in a list that a loop has filled, or in one from outside."""
+    if isinstance(value, SequenceValue) and value.filled is not None:
+        return filled_list(machine, value)
+    return whole_lists.as_operand(machine.tracer, value)
 
 
 def filled_list(machine: Machine, value: SequenceValue) -> Filled | None:
@@ -162,6 +170,7 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
         if open_size:
             del tracer.graph.symbols[bound.params["yields"][0].name]
         raise no_rule(error) from None
+    tracer.handed.clear()
     tracer.check_size()
     if bound.out is not None:
         note_written(machine, bound.out)

@@ -60,6 +60,9 @@ class Lesson:
     often: int = 0
 
 
+WHOLE = "whole"
+
+
 @dataclass(eq=False, slots=True)
 class Restraints:
     """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py), and which
@@ -75,7 +78,7 @@ class Restraints:
     sides: the code of segments that begin behind a branch on data, which end where such a one begins. lengths: by the
     code that is captured, how long lists from outside were found; None: any length is taken (fullgraph). numbered:
     likewise, which lists loops have read by number, and whether they still may (columns.py; None: where their lengths
-    change). objects: whether lists are known by their objects (object_lists.py); None: nobody has asked yet;
+    change; WHOLE: only NumPy has wanted all of it, whole_lists.py). objects: whether lists are known by their objects (object_lists.py); None: nobody has asked yet;
     lists_grow: whether some of them get longer or shorter that may be from outside; mixed: by name those that hold ints
     and floats; known: by list and attribute, the few objects that it may be (listed_objects.py). lessons: by where a
     loop stands, and those around it, what attempts at it have taught. A resume function has its function's.
@@ -93,7 +96,7 @@ class Restraints:
     joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)
     sides: set[CodeType] = field(default_factory=set)
     lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)
-    numbered: dict[CodeType, dict[Source, bool | None]] = field(default_factory=dict)
+    numbered: dict[CodeType, dict[Source, bool | str | None]] = field(default_factory=dict)
     lessons: dict[tuple[Any, ...], Lesson] = field(default_factory=dict)
     objects: bool | None = None
     lists_grow: bool = False

@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     ListValue,
     NamespaceValue,
+    NumberedValue,
     NumberValue,
     ObjectValue,
     SequenceValue,
@@ -359,8 +360,9 @@ class Tracer:
         self.root = Graph()
         self.restraints = Restraints() if restraints is None else restraints
         self.lengths: dict[Source, set[int]] | None = None  # those of restraints, for the code that is captured
-        self.numbered: dict[Source, bool | None] | None = None  # likewise
+        self.numbered: dict[Source, bool | str | None] | None = None  # likewise
         self.long: dict[Source, int] = {}  # long lists and tuples, and how many of their items were looked at
+        self.handed: list[NumberedValue] = []  # lists of which the op at hand has got the array (whole_lists.py)
         self.nested = False  # a list in another one is known by its numbers alone
         self.regions: list[Region] = []
         self.native_loops = native_loops
@@ -439,24 +441,15 @@ class Tracer:
         for region in self.met:
             for known in (region.begins, region.ends, region.lists):  # values that refer to the region again
                 known.clear()
-        self.namespaces.clear()
-        self.stored.clear()
-        self.checked.clear()
-        self.cells.clear()
-        self.outer_cells = None
-        self.wrapped.clear()
-        self.arrays.clear()
-        self.parts.clear()
-        self.grown.clear()
         for value in self.repeated:
             value.fix = None
-        self.drawn.clear()
-        self.held.clear()
         for one in self.listed:
             one.concrete = None
-        self.taken.clear()
-        self.gone_over.clear()
-        self.example_inputs.clear()
+        self.outer_cells = None
+        found: tuple[dict[Any, Any] | list[Any], ...] = (self.namespaces, self.stored, self.checked, self.wrapped)
+        found += (self.cells, self.arrays, self.parts, self.grown, self.drawn, self.held, self.taken, self.gone_over)
+        for values in (*found, self.example_inputs, self.handed):
+            values.clear()
 
     def state_class(self, kind: str, source: Source, cls: type) -> None:
         """Guard "type_version" or "class_version": `cls` stays as it is now. To be stated before looking into it."""

@@ -54,6 +54,7 @@ from dynamo_lite.capture.state import (
 )
 from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
+from dynamo_lite.capture.whole_lists import check_unchanged
 from dynamo_lite.capture.wrap import number_sources, read_cell, realise
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import dataclass, replace
@@ -248,6 +249,7 @@ def _trace(
             check_variables(tracer)
             state_listed(tracer)
             check_parts(tracer)
+            check_unchanged(tracer)
         except Retry:
             continue  # what the attempt has taught is in the plans
         except StoresShow:

@@ -21,6 +21,7 @@ from dynamo_lite.capture import parts
 from dynamo_lite.capture.complex_numbers import from_outside
 from dynamo_lite.capture.holdings import holding_of
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.restraints import WHOLE
 from dynamo_lite.capture.rests import Rest
 from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import Retry, Tracer
@@ -577,7 +578,8 @@ FROM_OUTSIDE: list[Callable[[Tracer, list[Any], Source], Value | None]] = []  # 
 
 
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
-    if type(obj) is list and tracer.restraints.objects and tracer.native_loops:
+    is_whole = tracer.numbered is not None and tracer.numbered.get(source) is WHOLE
+    if type(obj) is list and tracer.restraints.objects and tracer.native_loops and not is_whole:
         made = FROM_OUTSIDE[0](tracer, obj, source)
         if made is not None:
             return made

@@ -373,6 +373,7 @@ FUNCTIONS = {
 
 FUNCTIONS_OF_MATH = tuple(FUNCTIONS)
 FUNCTIONS["cabs"] = 2  # abs() of a complex number, of its parts
+FUNCTIONS["round"] = 2  # round(x, n) of a float, n a number from 0 to 22
 
 HYPOT = math.hypot  # which csrc/functions.c calls
 
@@ -404,6 +405,7 @@ _EVALUATE = {
     **{name: _finite(getattr(math, name)) for name in FUNCTIONS_OF_MATH},
     "fabs": math.fabs,
     "cabs": _finite(lambda re, im: abs(complex(re, im))),
+    "round": _finite(lambda x, digits: round(x, int(digits))),
 }
 
 COMPARISONS = frozenset({"lt", "le", "eq", "ne", "gt", "ge"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -34,14 +35,21 @@ def some(x: Any, numbers: Any) -> Any:
     return np.sqrt(x) * numbers[-1] + numbers[len(numbers) // 2] + len(numbers)
 
 
-@pytest.mark.parametrize("kind", [list, tuple])
-@pytest.mark.parametrize("fn", [least, contained, mean, squares])
+@pytest.mark.parametrize("fn, kind", [*itertools.product([least, contained, squares], [list, tuple]), (mean, tuple)])
 def test_items_that_are_needed_one_by_one(fn: Callable[..., Any], kind: Callable[..., Any]) -> None:
     fast = dynamo_lite.compile(fn, options=OPTIONS)
     x = np.linspace(0.0, 1.0, 50)
     for numbers in (kind(LONG), kind(LONG[::-1])):
         assert fast(x, numbers).tobytes() == fn(x, numbers).tobytes()
     assert "long-list" in [record.id for record in fast.explain().breaks]
+    assert fast.stats()["recompiles"] == 0
+
+
+def test_numpy_wants_all_of_a_list_at_once() -> None:
+    fast = dynamo_lite.compile(mean, fullgraph=True, options=OPTIONS)
+    x = np.linspace(0.0, 1.0, 50)
+    for numbers in (LONG, LONG[::-1], LONG[:700]):
+        assert fast(x, numbers).tobytes() == mean(x, numbers).tobytes()
     assert fast.stats()["recompiles"] == 0
 
 
