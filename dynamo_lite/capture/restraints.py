@@ -78,10 +78,11 @@ class Restraints:
     sides: the code of segments that begin behind a branch on data, which end where such a one begins. lengths: by the
     code that is captured, how long lists from outside were found; None: any length is taken (fullgraph). numbered:
     likewise, which lists loops have read by number, and whether they still may (columns.py; None: where their lengths
-    change; WHOLE: only NumPy has wanted all of it, whole_lists.py). objects: whether lists are known by their objects (object_lists.py); None: nobody has asked yet;
-    lists_grow: whether some of them get longer or shorter that may be from outside; mixed: by name those that hold ints
-    and floats; known: by list and attribute, the few objects that it may be (listed_objects.py). lessons: by where a
-    loop stands, and those around it, what attempts at it have taught. A resume function has its function's.
+    change; WHOLE: only NumPy has wanted all of it, whole_lists.py). objects: whether lists are known by their objects
+    (object_lists.py); None: nobody has asked yet; lists_grow: whether some of them get longer or shorter that may be
+    from outside; mixed: by name those that hold ints and floats; known: by list and attribute, the few objects that it
+    may be (listed_objects.py). lessons: by where a loop stands, and those around it, what attempts at it have taught. A
+    resume function has its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
