@@ -23,6 +23,7 @@ from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kin
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.steps import (
     Alloc,
+    Call,
     Cond,
     DType,
     Kernel,
@@ -30,6 +31,7 @@ from dynamo_lite.schedule.steps import (
     Map,
     Operand,
     Read,
+    Reduce,
     Reg,
     Require,
     Save,
@@ -58,9 +60,9 @@ def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Targ
         return schedule
     loop, constants = segment.loop(steps)
     machine = target.machine(loop)
-    if machine is None or machine.vectors or machine.rooms:
+    if machine is None:
         return schedule
-    before: tuple[Step, ...] = (*allocs, *shown, *saves)
+    before: tuple[Step, ...] = (*allocs, *segment.begins(), *shown, *saves)
     return replace(
         schedule,
         n_registers=segment.n_registers,
@@ -125,7 +127,8 @@ class _Segment:
         self.written: set[int] = set()
         self.symbols: dict[str, Symbol] = {}  # from outside, in order
         self.own: dict[str, Symbol] = {}  # which the steps yield
-        self.handed: list[int] = []  # registers whose NumPy scalars are handed out
+        self.locals: dict[int, ArrayType] = {}  # arrays that steps make
+        self.handed: list[int] = []  # registers whose NumPy scalars, and such arrays, are handed out
         self.numbers: list[Scalar] = []  # that are, of those which the steps yield
         self.n_registers = schedule.n_registers
 
@@ -156,8 +159,7 @@ class _Segment:
     def takes(self, step: Step) -> bool:
         """Note what a step uses and yields; whether it may be part of a routine."""
         if isinstance(step, View):
-            fits = step.kind in ("basic_index", "transpose") and self.uses(Reg(step.src)) and self.asks(step.params)
-            if not fits or step.src not in self.base:
+            if not self.uses(Reg(step.src)) or not self.asks(step.params) or step.src not in self.base:
                 return False
             self.dtypes[step.dst] = self.dtypes[step.src]
             if step.scalar:
@@ -166,7 +168,20 @@ class _Segment:
                 self.base[step.dst] = self.base[step.src]
             return True
         if isinstance(step, Map):
-            return step.shape == () and all(map(self.uses, step.operands)) and self.takes_results(step)
+            return self.asks(step.shape) and all(map(self.uses, step.operands)) and self.takes_results(step)
+        if isinstance(step, Reduce):
+            kept = [dim for axis, dim in enumerate(step.shape) if axis not in step.axes]
+            if step.keepdims:
+                kept = [1 if axis in step.axes else dim for axis, dim in enumerate(step.shape)]
+            fits = self.asks(step.shape) and all(map(self.uses, step.operands))
+            self.makes(step.dst, ArrayType(step.dtype, tuple(kept), step.scalar))
+            return fits
+        if isinstance(step, Call):
+            fits = all(map(self.uses_all, (*step.args, *(value for _, value in step.kwargs))))
+            for dst, type_ in zip(step.dsts, step.types, strict=True):
+                self.makes(dst, type_)
+            self.own.update((symbol.name, symbol) for symbol in step.yields)
+            return fits and not step.yields and not step.number
         if isinstance(step, Read):
             fits = step.of == abi.READ_SCALAR and self.uses(Reg(step.src))
             self.own.update((symbol.name, symbol) for symbol in step.yields)
@@ -175,18 +190,32 @@ class _Segment:
             return self.uses(step.condition) and all(map(self.uses, step.operands)) and self.takes_choice(step)
         return isinstance(step, Require) and self.asks(step.condition)
 
+    def makes(self, register: int, type_: ArrayType) -> None:
+        """Note what a step makes."""
+        self.dtypes[register] = type_.dtype
+        if type_.scalar:
+            self.scalars.add(register)
+        else:
+            self.locals[register] = type_
+            self.base[register] = register
+
+    def uses_all(self, value: Any) -> bool:
+        """The same of what a call is given."""
+        if isinstance(value, tuple | list):
+            return all(map(self.uses_all, value))
+        return self.uses(value) if isinstance(value, Reg) or is_symbolic(value) else True
+
     def takes_results(self, step: Map) -> bool:
         for out, into, scalar, dtype in zip(step.outs, step.into, step.scalar, _results(step.kernel), strict=True):
             if into:
-                if self.base.get(out) not in self.types:
+                base = self.base.get(out)
+                if base in self.types:
+                    self.uses(Reg(base))
+                    self.written.add(base)
+                elif base not in self.locals:
                     return False
-                self.uses(Reg(self.base[out]))
-                self.written.add(self.base[out])
-            elif scalar:
-                self.scalars.add(out)
-                self.dtypes[out] = dtype
             else:
-                return False
+                self.makes(out, ArrayType(dtype, step.shape, scalar))
         return True
 
     def takes_choice(self, step: Cond) -> bool:
@@ -215,7 +244,8 @@ class _Segment:
             if output not in self.numbers:
                 self.numbers.append(output)
             return self.asks(output) and kind_of(output) in _NOTHING
-        if output.index in self.scalars:
+        is_early = output.index in self.locals and _is_early(self.locals[output.index].shape)
+        if output.index in self.scalars or is_early:
             if output.index not in self.handed:
                 self.handed.append(output.index)
             return True
@@ -242,6 +272,7 @@ class _Segment:
         n_handed, first = len(self.handed), self.schedule.n_registers
         self.n_registers = first + 2 * n_handed + len(self.numbers)
         initial = tuple((first + n_handed + i, self.dtypes[reg].type(0)) for i, reg in enumerate(self.handed))
+        constants = tuple(one for one, reg in zip(initial, self.handed, strict=True) if reg in self.scalars)
         body = _Body(self)
         body_steps = tuple(map(body.step, steps))
         outputs: tuple[Operand, ...] = tuple(Reg(body.register(register)) for register in self.handed)
@@ -255,7 +286,9 @@ class _Segment:
             outputs,
             tuple(sorted(body.registers[register] for register in self.written)),
         )
-        types: list[ArrayType | None] = [ArrayType(self.dtypes[register], (), True) for register in self.handed]
+        types: list[ArrayType | None] = [
+            self.locals.get(register) or ArrayType(self.dtypes[register], (), True) for register in self.handed
+        ]
         types += [self.types[register] for register in self.captured]
         types += [None] * (len(self.symbols) + len(self.numbers))
         dsts = (*range(first, first + n_handed), *range(first + 2 * n_handed, self.n_registers))
@@ -269,7 +302,13 @@ class _Segment:
             (*map(Reg, self.captured), *self.symbols.values(), *(_NOTHING[kind_of(one)] for one in self.numbers)),
             tuple(types),
             yields=self.yields(),
-        ), initial
+        ), constants
+
+    def begins(self) -> list[Alloc]:
+        """The arrays in whose place those stand that are handed out."""
+        first = self.schedule.n_registers + len(self.handed)
+        places = {register: first + i for i, register in enumerate(self.handed) if register in self.locals}
+        return [Alloc(place, self.dtypes[reg], self.locals[reg].shape) for reg, place in places.items()]
 
 
 class _Body:
@@ -294,6 +333,12 @@ class _Body:
     def operand(self, operand: Operand) -> Operand:
         return Reg(self.register(operand.index)) if isinstance(operand, Reg) else self.scalar(operand)
 
+    def given(self, value: Any) -> Any:
+        """What a call is given."""
+        if isinstance(value, tuple | list):
+            return type(value)(map(self.given, value))
+        return self.operand(value) if isinstance(value, Reg) or is_symbolic(value) else value
+
     def scalar(self, value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(self.scalar, value))
@@ -305,7 +350,16 @@ class _Body:
             return replace(step, src=self.register(step.src), dst=self.register(step.dst), params=params)
         if isinstance(step, Map):
             operands = tuple(map(self.operand, step.operands))
-            return replace(step, operands=operands, outs=tuple(map(self.register, step.outs)))
+            shape = self.scalar(step.shape)
+            return replace(step, operands=operands, shape=shape, outs=tuple(map(self.register, step.outs)))
+        if isinstance(step, Reduce):
+            operands = tuple(map(self.operand, step.operands))
+            return replace(step, operands=operands, shape=self.scalar(step.shape), dst=self.register(step.dst))
+        if isinstance(step, Call):
+            types = tuple(replace(type_, shape=self.scalar(type_.shape)) for type_ in step.types)
+            kwargs = tuple((name, self.given(value)) for name, value in step.kwargs)
+            args = tuple(map(self.given, step.args))
+            return replace(step, dsts=tuple(map(self.register, step.dsts)), types=types, args=args, kwargs=kwargs)
         if isinstance(step, Read):
             return replace(step, src=self.register(step.src))
         if isinstance(step, Cond):
