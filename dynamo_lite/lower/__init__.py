@@ -22,6 +22,7 @@ from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.lists import lists
 from dynamo_lite.lower.numbers import numbers
+from dynamo_lite.lower.once import once
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
 from dynamo_lite.lower.products import products
@@ -63,5 +64,6 @@ def _lower(result: Graph, orders: Orders) -> None:
         functionalise(result, orders.are_alike)
     functionalise(result, pad(result))
     decompose(result)
+    once(result)
     dead_code(result)
     shift(result)
