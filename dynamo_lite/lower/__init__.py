@@ -18,6 +18,7 @@ from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.columns import columns
 from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import decompose
+from dynamo_lite.lower.frames import frames
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.lists import lists
@@ -64,6 +65,8 @@ def _lower(result: Graph, orders: Orders) -> None:
         functionalise(result, orders.are_alike)
     functionalise(result, pad(result))
     decompose(result)
+    if orders.lies is not None:
+        frames(result)
     once(result)
     dead_code(result)
     shift(result)
