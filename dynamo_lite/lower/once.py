@@ -128,14 +128,17 @@ class _Numbers:
         return node.op, args, tuple((name, _exact(value)) for name, value in params), self.epoch
 
     def is_read_only(self, node: Node) -> bool:
-        """Whether operations that make arrays of their own read it, and nothing else has it."""
-        return node not in self.outputs and all(_kind(user) in _READS for user in self.uses[node])
+        """Whether operations that make arrays of their own read it, or views of it, and nothing else has it."""
+        return node not in self.outputs and all(
+            _kind(user) in _READS or (is_view(user) and self.is_read_only(user)) for user in self.uses[node]
+        )
 
 
 def _exact(value: Any) -> Hashable:
     """A key that only the very same static value has."""
     if is_symbolic(value) or isinstance(value, np.ufunc | np.dtype | type | str | None):
-        return value
+        found: Hashable = value
+        return found
     if type(value) is tuple:
         return tuple(map(_exact, value))
     if type(value) in (int, bool, float, complex):
@@ -152,7 +155,9 @@ def _merge(graph: Graph, node: Node, others: list[Node], replaced: dict[Node, Ar
     dropped = [one for one in (node, *others) if not one.params["keepdims"]]
     if not node.params["keepdims"]:
         graph.nodes.pop()
-    whole = node if node.params["keepdims"] else graph.add_call("reduce", node.args, kept[0].params, kept[0].type, node.location)
+    whole = node
+    if not node.params["keepdims"]:
+        whole = graph.add_call("reduce", node.args, kept[0].params, kept[0].array_type, node.location)
     axes = node.params["axes"]
     index = tuple(0 if axis in axes else _WHOLE for axis in range(whole.array_type.ndim))
     params = {"index": index, "scalar": dropped[0].array_type.scalar}

@@ -458,8 +458,6 @@ def _bind_method_repeat(ask: Relate, a: ArrayArg, repeats: CountOrCounts, /, axi
 
 def _repeated(ask: Relate, a: Node, repeats: Any, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
-    if shift == 0 and place is not None:
-        return Bound("copy", (a,), {"order": "K"})  # which lies as np.roll's result does
     if isinstance(repeats, Node):
         return Bound("repeat_each", (a, repeats), {"axis": place})
     along = 0 if a.array_type.ndim == 1 else place
