@@ -3,10 +3,11 @@
 Enters a graph that this pass may change; leaves one that yields the same values:
 
     %new = copy(%u); store(%new[1:-1], %v)
-    ->  %new = empty_like(%u); store(%new[:1], %u[:1]); store(%new[-1:], %u[-1:]); store(%new[1:-1], %v)
+    ->  %new = empty_like(%u); store(%new[1:-1], %v); store(%new[:1], %u[:1]); store(%new[-1:], %u[-1:])
 
 Smoothing and stencils are written so: what keeps its value are the borders. INVARIANT: whatever reads the array, or may
-write into it, stands behind the store; the frame is known to be no larger than the array.
+write into it, stands behind the store; nothing writes into what is copied between the two; the frame is known to be no
+larger than the array.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from typing import Any
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.opdef import OpError
-from dynamo_lite.graph.rewrite import replace_uses, users
+from dynamo_lite.graph.rewrite import origins, replace_uses, users, written
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.ops.registry import infer
 
@@ -33,14 +33,20 @@ def frames(graph: Graph) -> None:
     if not inner:
         return
     replaced: dict[Node, Argument] = {}
+    behind: dict[Node, list[Node]] = {}  # a store, and the frame that is stored right after it
     nodes, graph.nodes = graph.nodes, []
     for node in nodes:
-        made = _framed(graph, node, inner[node]) if node in inner else None
-        if made is None:
-            graph.nodes.append(node)
+        if node in inner:
+            replaced[node], frame = _framed(graph, node, inner[node])
+            behind[_first_store(node, uses, places)] = frame
         else:
-            replaced[node] = made
+            graph.nodes += (node, *behind.get(node, ()))
     replace_uses(graph, replaced)
+
+
+def _first_store(node: Node, uses: dict[Node, list[Node]], places: dict[Node, int]) -> Node:
+    part = min(uses[node], key=places.__getitem__)
+    return uses[part][0]
 
 
 def _inside(
@@ -63,7 +69,13 @@ def _inside(
     if node.op != "copy" and len(index) > 2 and index[-1] != _WHOLE:
         return None  # ends of rows that may be short: to fill all of the memory is as fast
     fits = (_fits(graph, one, size) for one, size in zip(index, node.array_type.shape, strict=True))
-    return index if all(fits) else None
+    between = graph.nodes[places[node] + 1 : places[store]]
+    return index if all(fits) and not (node.op == "copy" and _may_change(node.args[0], between)) else None
+
+
+def _may_change(source: Argument, nodes: Sequence[Node]) -> bool:
+    assert isinstance(source, Node)
+    return any(one.regions or origins(source) & written(one) for one in nodes)
 
 
 def _is_plain_copy(node: Node) -> bool:
@@ -94,32 +106,28 @@ def _fits(graph: Graph, entry: Sequence[Any], size: Any) -> bool:
     return not rows or bool(graph.facts.decide(make("gt", size, rows)))
 
 
-def _framed(graph: Graph, node: Node, index: tuple[tuple[Any, ...], ...]) -> Node | None:
-    """The array, of which the frame is stored; None, and nothing changed, where a size of it is not known."""
+def _framed(graph: Graph, node: Node, index: tuple[tuple[Any, ...], ...]) -> tuple[Node, list[Node]]:
+    """The array, and what stores its frame."""
+    if node.op == "copy" and node.params["order"] == "C":
+        params = {"shape": node.array_type.shape, "dtype": node.array_type.dtype, "order": "C"}
+        made = graph.add_call("empty", (), params, node.array_type, node.location)
+    elif node.op == "copy":
+        made = graph.add_call("empty_like", node.args, {}, node.array_type, node.location)
+    else:
+        op, args = ("empty_like", node.args[:1]) if node.op == "full_like" else ("empty", ())
+        made = graph.add_call(op, args, node.params, node.array_type, node.location)
     before = len(graph.nodes)
-    copies = node.op == "copy"
-    try:
-        if copies and node.params["order"] == "C":
-            params = {"shape": node.array_type.shape, "dtype": node.array_type.dtype, "order": "C"}
-            made = graph.add_call("empty", (), params, node.array_type, node.location)
-        elif copies:
-            made = graph.add_call("empty_like", node.args, {}, node.array_type, node.location)
-        else:
-            op, args = ("empty_like", node.args[:1]) if node.op == "full_like" else ("empty", ())
-            made = graph.add_call(op, args, node.params, node.array_type, node.location)
-        for axis, (start, stop, _) in enumerate(index):
-            for edge in ((None, start, None) if start else None, (stop, None, None) if stop else None):
-                if edge is not None:
-                    part = {"index": (*index[:axis], edge, *[_WHOLE] * (len(index) - axis - 1)), "scalar": False}
-                    target = _call(graph, node, "basic_index", made, part)
-                    value = _call(graph, node, "basic_index", node.args[0], part) if copies else 0
-                    graph.add_store(target, value, node.location)
-    except OpError:
-        del graph.nodes[before:]
-        return None
-    return made
+    for axis, (start, stop, _) in enumerate(index):
+        for edge in ((None, start, None) if start else None, (stop, None, None) if stop else None):
+            if edge is not None:
+                part = {"index": (*index[:axis], edge, *[_WHOLE] * (len(index) - axis - 1)), "scalar": False}
+                value = _part(graph, node, node.args[0], part) if node.op == "copy" else 0
+                graph.add_store(_part(graph, node, made, part), value, node.location)
+    frame = graph.nodes[before:]
+    del graph.nodes[before:]
+    return made, frame
 
 
-def _call(graph: Graph, node: Node, op: str, arg: Argument, params: dict[str, Any]) -> Node:
-    type_ = infer(op, (arg,), params, lambda condition: bool(graph.facts.decide(condition)))
-    return graph.add_call(op, (arg,), params, type_, node.location)
+def _part(graph: Graph, node: Node, array: Argument, params: dict[str, Any]) -> Node:
+    type_ = infer("basic_index", (array,), params, lambda condition: bool(graph.facts.decide(condition)))
+    return graph.add_call("basic_index", (array,), params, type_, node.location)
