@@ -723,7 +723,8 @@ dl_launch_register(PyObject *module)
     if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
         || dl_blocks_register(module) < 0 || dl_bands_register(module) < 0 || dl_nearest_register(module) < 0
         || dl_statistics_register(module) < 0
-        || dl_draws_register(module) < 0 || dl_search_register(module) < 0 || dl_accumulate_register(module) < 0) {
+        || dl_draws_register(module) < 0 || dl_search_register(module) < 0 || dl_histogram_register(module) < 0
+        || dl_accumulate_register(module) < 0) {
         return -1;
     }
     dl_fold_register();

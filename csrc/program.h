@@ -509,6 +509,7 @@ PyObject *dl_errstate_invalid_alone(void);
 void dl_errstate_back(PyObject *token);
 int dl_statistics_register(PyObject *module);
 int dl_search_register(PyObject *module);
+int dl_histogram_register(PyObject *module);
 int dl_accumulate_register(PyObject *module);
 
 /* ---- pool.c ---- */

@@ -328,6 +328,9 @@ def multiply_accumulate(function: Any, array: Any, axis: int, /) -> Any:
 def interp(compiled: Any, x: Any, xp: Any, fp: Any, /) -> Any:
     """What NumPy's compiled function gives of the others."""
 
+def histogram(numpy: Any, array: Any, bins: Any, range: Any, weights: Any, /) -> Any:
+    """What numpy(array, bins, range, None, weights) gives, which is np.histogram."""
+
 def median(array: np.ndarray[Any, Any], /) -> Any:
     """np.median of a vector."""
 

@@ -18,10 +18,12 @@ from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.columns import columns
 from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import decompose
+from dynamo_lite.lower.frames import frames
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.lists import lists
 from dynamo_lite.lower.numbers import numbers
+from dynamo_lite.lower.once import once
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
 from dynamo_lite.lower.products import products
@@ -63,5 +65,8 @@ def _lower(result: Graph, orders: Orders) -> None:
         functionalise(result, orders.are_alike)
     functionalise(result, pad(result))
     decompose(result)
+    if orders.lies is not None:
+        frames(result)
+    once(result)
     dead_code(result)
     shift(result)
