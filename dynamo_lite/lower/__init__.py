@@ -21,6 +21,7 @@ from dynamo_lite.lower.decompose import decompose
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.lists import lists
+from dynamo_lite.lower.merge import merge
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
@@ -36,6 +37,7 @@ def lower(graph: Graph, examples: Sequence[Any] | None = None) -> Graph:
     """The graph in primitives. examples: what goes in now; what suits only arrays that lie otherwise is not done."""
     result = clone(graph)
     lists(result)
+    merge(result)
     hoist(result)
     if examples is None:
         _lower(result, Orders({}, facts=result.facts))
