@@ -5,6 +5,8 @@ Enters a jump, or the two traced arms. Leaves whether they may be one node. The 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dynamo_lite.capture.loop_code import joins
 from dynamo_lite.capture.state import NUMPY, Region, Tracer
 from dynamo_lite.capture.value import Break
@@ -107,11 +109,11 @@ def check_sizes(tracer: Tracer, *regions: Region) -> None:
                 raise Break("graph-too-large", "an arm with big arrays")
 
 
-def has_big_arrays(tracer: Tracer) -> bool:
-    """Whether arrays come from outside that are no longer small in this call."""
-    nodes = (node for node in tracer.root.inputs if isinstance(node, Node))
-    types = (node.type for node in nodes if isinstance(node.type, ArrayType))
-    return any(_is_big(tracer.hint(_size(type_))) for type_ in types)
+def has_big_arrays(tracer: Tracer, among: Iterable[object]) -> bool:
+    """Whether there are arrays `among` some values of the graph that are no longer small in this call."""
+    types = (one.type for one in among if isinstance(one, Node) and isinstance(one.type, ArrayType))
+    sizes = (_size(type_) for type_ in types)
+    return any(tracer.varies(size) or _is_big(tracer.hint(size)) for size in sizes)
 
 
 def _sizes(graph: Graph) -> list[Scalar]:
