@@ -1,9 +1,10 @@
 """The tests of a `while` before the loop is traced, where data decides them: the first, and that of a peeled iteration.
 
 Enters the jump, and the condition that a graph would break at: behind the break all that the loop works on comes from
-outside, lists that the function has made too. Leaves whether the loop goes on in this call; the program is then taken
-to do so, and declines where it does not. INVARIANT: what comes before the test is little, so that it costs little to
-compute it again plainly, and has no effect, so that it may be computed here too, by NumPy.
+outside, lists that the function has made too. Leaves what the test says in this call; where the loop goes on, and
+in a peeled iteration of one around, the program is taken to go that way, and declines where it does not. INVARIANT:
+what comes before the test is little, so that it costs little to compute it again plainly, and has no effect, so that it
+may be computed here too, by NumPy.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _is_header(code: Code, index: int) -> bool:
     return any(instr.target == index for instr in code.instrs[index:])
 
 
-def enters(tracer: Tracer, condition: Node | Scalar) -> bool | None:
+def truth_now(tracer: Tracer, condition: Node | Scalar) -> bool | None:
     """The truth of a condition in this call; None where it is not to be computed here."""
     graph = tracer.root
     if tracer.in_loop or tracer.depth or sum(map(_is_call, graph.nodes)) > ARMS.before_loop:
@@ -79,4 +80,4 @@ def _is_object(type_: object) -> bool:
     return isinstance(type_, ArrayType) and type_.dtype.kind == "O"
 
 
-__all__ = ["entering_way", "enters"]
+__all__ = ["entering_way", "truth_now"]
