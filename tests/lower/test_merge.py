@@ -63,7 +63,7 @@ def equal_but_two(n: int, x: Any, v: Any) -> Any:
 
 def of_an_inner_loop(n: int, x: Any, v: Any) -> Any:
     xs = [x]
-    for i in range(n):
+    for _ in range(n):
         for j in range(3):
             xs.append(xs[-1] + v * j)
             x = xs[-1]

@@ -1,4 +1,4 @@
-"""A `while` whose tests data decides, before it is a loop of the graph: the first one, and that of a peeled iteration."""
+"""A `while` whose tests data decides, before it is a loop of the graph: the first, and that of a peeled iteration."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ FAR = (2**53, 2**53 + 1, 2**60, -(2**53) - 1, 2**62 + 1, 7, 0)
 FLOATS = (float(2**53), float(2**60), -float(2**53), 0.0, -0.0, 6.5, float("inf"), -float("inf"), float("nan"))
 
 
-def compared(n: int, t: float, by: float) -> Any:
+def compared(n: int, t: float, by: float, m: int) -> Any:
     less = same = more = 0
-    for _ in range(6):
+    for _ in range(m):
         if t < n:
             less += 1
         if n == t:
@@ -126,9 +126,9 @@ def compared(n: int, t: float, by: float) -> Any:
 def test_ints_beside_floats(n: int) -> None:
     report = require_equal(
         compared,
-        lambda: (7, 5.5, 0.5),
+        lambda: (7, 5.5, 0.5, 40),
         calls=1,
-        variants=[lambda t=t, by=by: (n, t, by) for t in FLOATS for by in (1.0, 0.5)],  # type: ignore[misc]
+        variants=[lambda t=t, by=by: (n, t, by, 40) for t in FLOATS for by in (1.0, 0.5)],  # type: ignore[misc]
         compile=dynamo_lite.compile,
         compile_options={"options": OPTIONS | {"recompile_limit": 100}},
     )
