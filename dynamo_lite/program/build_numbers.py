@@ -214,7 +214,7 @@ class NumberBuilder:
         return Number("bool", self.op(NAMES[name], left.value, right.value))
 
     def exact_float(self, number: Number) -> Number:
-        """A number as a double of the same value, as Python compares ints with floats; declines where there may be none."""
+        """A number as a double of the same value, as Python compares ints with floats; declines where none may be."""
         if number.kind == "float":
             return number
         self.require_between(number, -EXACT, EXACT)
