@@ -103,7 +103,7 @@ def _only_raises(code: Code, index: int) -> bool:
 def check_sizes(tracer: Tracer, *regions: Region) -> None:
     """Refuse arms that work on big arrays; that others are small is guarded."""
     for region in regions:
-        for size in dict.fromkeys(_sizes(region.graph)):
+        for size in dict.fromkeys(sizes_in(region.graph)):
             limit = make("gt", size, ARMS.elements)
             if tracer.varies(limit) or tracer.relate(limit):
                 raise Break("graph-too-large", "an arm with big arrays")
@@ -116,7 +116,7 @@ def has_big_arrays(tracer: Tracer, among: Iterable[object]) -> bool:
     return any(tracer.varies(size) or _is_big(tracer.hint(size)) for size in sizes)
 
 
-def _sizes(graph: Graph) -> list[Scalar]:
+def sizes_in(graph: Graph) -> list[Scalar]:
     """How many elements the arrays have that a graph computes, but for those known to be small."""
     types = (type_ for node in graph.nodes for type_ in (node.type if isinstance(node.type, tuple) else (node.type,)))
     sizes = (_size(type_) for type_ in types if isinstance(type_, ArrayType))
@@ -134,4 +134,4 @@ def _is_big(size: Scalar) -> bool:
     return isinstance(size, int) and size > ARMS.elements
 
 
-__all__ = ["BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "raising_way"]
+__all__ = ["BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "raising_way", "sizes_in"]

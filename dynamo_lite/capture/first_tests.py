@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamo_lite.capture.arms import BY_TRUTH, has_big_arrays
+from dynamo_lite.capture.arms import BY_TRUTH, has_big_arrays, sizes_in
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.graph.interpret import interpret
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
-from dynamo_lite.graph.scalar import Scalar
+from dynamo_lite.graph.scalar import Scalar, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.policy import ARMS
 from dynamo_lite.pycode import Code, handlers_at, remembered
@@ -54,6 +54,8 @@ def truth_now(tracer: Tracer, condition: Node | Scalar) -> bool | None:
         return None
     if not all(map(_may_run_here, graph.nodes)) or has_big_arrays(tracer, graph.nodes):
         return None
+    for size in sizes_in(graph):
+        tracer.relate(make("gt", size, ARMS.elements))  # that they are small is guarded
     outputs, graph.outputs = graph.outputs, [condition]
     try:
         with np.errstate(all="ignore"):
