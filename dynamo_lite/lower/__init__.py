@@ -22,6 +22,7 @@ from dynamo_lite.lower.frames import frames
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.lists import lists
+from dynamo_lite.lower.merge import merge
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.once import once
 from dynamo_lite.lower.orders import Orders
@@ -38,6 +39,7 @@ def lower(graph: Graph, examples: Sequence[Any] | None = None) -> Graph:
     """The graph in primitives. examples: what goes in now; what suits only arrays that lie otherwise is not done."""
     result = clone(graph)
     lists(result)
+    merge(result)
     hoist(result)
     if examples is None:
         _lower(result, Orders({}, facts=result.facts))
