@@ -30,10 +30,12 @@ dl_bytes_of_array(PyArrayObject *array)
                        PyArray_STRIDES(array));
 }
 
+/* Whether there is a byte of both: never where one has none. */
 static inline int
 dl_bytes_meet(DlBytes one, DlBytes other)
 {
-    return one.low < other.high && other.low < one.high;
+    const char *low = one.low > other.low ? one.low : other.low;
+    return low < (one.high < other.high ? one.high : other.high);
 }
 
 /* Whether elements lie side by side in C order; axes of one element do not count. */

@@ -26,7 +26,7 @@ from tests.fuzz.vocabulary import FULL, SMALL
 from tests.oracle import Compile, Conditions, Report, check
 
 HANG_SECONDS = 30.0
-NATIVE = 0.8  # the least share of programs of which something runs natively; about 0.88 do
+NATIVE = 0.8  # the least share of programs of which something runs natively; about 0.81 do
 
 
 DYNAMO_LITE = "dynamo_lite:compile"

@@ -793,6 +793,7 @@ def test_a_part_lies_where_the_index_says(index: tuple[slice | int, ...]) -> Non
     function = test_a_part_lies_where_the_index_says
     objects: list[Any] = [whole[i] for i in PARTS if len(i) == 2 and i[0] != 9]
     objects += [whole, whole[:], whole.T[1:-1, 1:-1], whole.copy(), whole[1:-1, 1:-2], whole.ravel(), None, 3]
+    objects.append(whole[3:3, ::-1])  # empty, and begins amid it
     passed = 0
     for array, base in itertools.product(objects, [whole, whole.T, whole[:, :6], None]):
         found = [check(function, (array, base)) for check in (Guards(ops, ()).check, twin_of(ops))]
