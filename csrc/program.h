@@ -150,7 +150,7 @@ typedef struct {
     uint8_t *into, *scalar;
     int quick;          /* results are fresh, and lie packed in C order if all operands do */
     DlVariant *dense;   /* the code last used for packed arrays and single numbers (borrowed from the kernel) */
-    struct DlPlan *plan; /* how the last geometry is run (map_plan.c), or NULL */
+    struct DlPlan *plans[2]; /* how the last geometry is run, and packed arrays of any shape (map_plan.c), or NULL */
 } DlMapStep;
 
 typedef struct {
