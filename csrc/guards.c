@@ -387,7 +387,7 @@ all_lack(PyObject *module, PyObject *args)
     return lack < 0 ? NULL : PyBool_FromLong(lack);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_guards_functions[] = {
     {"all_lack", all_lack, METH_VARARGS,
      "all_lack(sequence, path): whether no object at a path has anything of its own under the name in it."},
     {"put_column", put_column, METH_VARARGS,
@@ -417,7 +417,7 @@ static PyMethodDef functions[] = {
 int
 dl_guards_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || PyModule_AddFunctions(module, functions) < 0 || PyModule_AddType(module, &guards_type) < 0) {
+    if (dl_numpy_import() < 0 || PyModule_AddType(module, &guards_type) < 0) {
         return -1;
     }
     PyObject *kinds = PyTuple_New(N_KINDS);
