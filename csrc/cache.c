@@ -714,7 +714,7 @@ set_round(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_cache_functions[] = {
     {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
     {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
     {"put_off", put_off, METH_VARARGS, "put_off(code, owner, seconds): owner is asked once it has taken these plainly."},
@@ -747,5 +747,5 @@ dl_cache_register(PyObject *module)
     if (extra_index < 0) {
         extra_index = dl_pyframe_request_extra(release);
     }
-    return extra_index < 0 ? -1 : PyModule_AddFunctions(module, functions);
+    return extra_index < 0 ? -1 : 0;
 }

@@ -780,8 +780,5 @@ dl_dispatch_register(PyObject *module)
             PyErr_NewExceptionWithDoc("dynamo_lite._C.Declined",
                                       "A program declined: it changed nothing, and plain Python runs.", NULL, NULL);
     }
-    if (dl_declined_error == NULL || PyModule_AddObjectRef(module, "Declined", dl_declined_error) < 0) {
-        return -1;
-    }
-    return dl_jump_register(module);
+    return dl_declined_error ? PyModule_AddObjectRef(module, "Declined", dl_declined_error) : -1;
 }

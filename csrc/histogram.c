@@ -315,14 +315,8 @@ histogram(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n)
     return PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(args[0], args[1], args[2], args[3], Py_None, args[4], NULL);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_histogram_functions[] = {
     {"histogram", _PyCFunction_CAST(histogram), METH_FASTCALL,
      "histogram(numpy, array, bins, range, weights): numpy(array, bins, range, None, weights)."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_histogram_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -399,9 +399,3 @@ PyTypeObject DlObjects_Type = {
     .tp_dealloc = (destructor)objects_dealloc,
     .tp_methods = methods,
 };
-
-int
-dl_objects_register(PyObject *module)
-{
-    return PyModule_AddType(module, &DlObjects_Type);
-}
