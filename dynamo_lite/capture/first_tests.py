@@ -32,19 +32,32 @@ def entering_way(code: Code, place: int) -> bool | None:
     if jump.op not in BY_TRUTH or jump.target is None or handlers_at(code, place) is not None:
         return None
     if jump.target <= place:  # the test at the bottom
-        return jump.op == "POP_JUMP_IF_TRUE"
+        return None if code.instrs[jump.target].op == "FOR_ITER" else jump.op == "POP_JUMP_IF_TRUE"
     for index in range(place + 1, min(place + 1 + _LONGEST_TEST, jump.target)):
         instr = code.instrs[index]
         goes_back = instr.op in BY_TRUTH and instr.target is not None and instr.target <= place
-        if goes_back or _is_header(code, index):
+        if goes_back or _is_tested_again(code, place, index):
             return jump.op == "POP_JUMP_IF_FALSE"
         if instr.target is not None and (instr.op not in BY_TRUTH or instr.target != jump.target):
             return None
     return None
 
 
-def _is_header(code: Code, index: int) -> bool:
-    return any(instr.target == index for instr in code.instrs[index:])
+def _is_tested_again(code: Code, place: int, header: int) -> bool:
+    """Whether the loop at `header` goes back to it after what stands from `place` on in front of it: an `if` around a
+    loop is no test of it."""
+    test = _words(code, place, header)
+    for index, instr in enumerate(code.instrs[header:], header):
+        if instr.target == header and (instr.op in BY_TRUTH or instr.op == "JUMP"):
+            end = index + (instr.op in BY_TRUTH)
+            if test == _words(code, max(header, end - len(test)), end):
+                return True
+    return False
+
+
+def _words(code: Code, begin: int, end: int) -> list[object]:
+    """Instructions without the places and senses of their jumps."""
+    return [(instr.op in BY_TRUTH, instr.arg) for instr in code.instrs[begin:end]]
 
 
 def truth_now(tracer: Tracer, condition: Node | Scalar) -> bool | None:

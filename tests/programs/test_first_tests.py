@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from dynamo_lite.capture.arms import BY_TRUTH
+from dynamo_lite.capture.first_tests import entering_way
+from dynamo_lite.pycode import decode
 from tests.conftest import BACKENDS
 from tests.oracle import require_equal
 from tests.programs.loop_cases import OPTIONS
@@ -102,6 +105,20 @@ def test_what_has_happened_before_happens_once(end: Any) -> None:
         compile=dynamo_lite.compile,
         compile_options={"options": OPTIONS},
     )
+
+
+def an_if_around_a_loop(a: Any, end: Any) -> Any:
+    x = a
+    if a < end:
+        while x < 3.0:
+            x += 0.5
+    return x
+
+
+def test_an_if_is_no_test_of_the_loop_in_it() -> None:
+    code = decode(an_if_around_a_loop.__code__)
+    jumps = [place for place, instr in enumerate(code.instrs) if instr.op in BY_TRUTH]
+    assert [entering_way(code, place) for place in jumps] == [None, True, True]
 
 
 # Ints and floats are compared exactly, beyond 2**53 too.
