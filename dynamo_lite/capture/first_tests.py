@@ -38,6 +38,10 @@ def entering_way(code: Code, place: int) -> bool | None:
         goes_back = instr.op in BY_TRUTH and instr.target is not None and instr.target <= place
         if goes_back or _is_tested_again(code, place, index):
             return jump.op == "POP_JUMP_IF_FALSE"
+        if instr.op == "JUMP" and instr.target is not None and instr.target <= place:  # the test at the bottom, too
+            test, header = _words(code, place, index), instr.target
+            is_test = test == _words(code, max(0, header - len(test)), header)
+            return jump.op == "POP_JUMP_IF_FALSE" if is_test else None
         if instr.target is not None and (instr.op not in BY_TRUTH or instr.target != jump.target):
             return None
     return None
