@@ -11,7 +11,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite.capture.arms import BY_TRUTH
 from dynamo_lite.capture.first_tests import entering_way
-from dynamo_lite.pycode import decode
+from dynamo_lite.pycode import decoded
 from tests.conftest import BACKENDS
 from tests.oracle import require_equal
 from tests.programs.loop_cases import OPTIONS
@@ -116,7 +116,7 @@ def an_if_around_a_loop(a: Any, end: Any) -> Any:
 
 
 def test_an_if_is_no_test_of_the_loop_in_it() -> None:
-    code = decode(an_if_around_a_loop.__code__)
+    code = decoded(an_if_around_a_loop.__code__)
     jumps = [place for place, instr in enumerate(code.instrs) if instr.op in BY_TRUTH]
     assert [entering_way(code, place) for place in jumps] == [None, True, True]
 
