@@ -40,10 +40,12 @@ rounded(double a, double b, double *out)
     if (!(b >= 0.0 && b < (double)Py_ARRAY_LENGTH(tens)) || b != floor(b)) {
         return 1;
     }
-    double shifted = a * tens[(int)b], half = fabs(shifted - floor(shifted) - 0.5);
-    if (fabs(shifted) < 0x1p52 && half > fabs(shifted) * 0x1p-52) {
-        *out = rint(shifted) / tens[(int)b];
-        return 0;
+    if (fabs(a) < 0x1p52) { /* NB: the product sets no flag then */
+        double shifted = a * tens[(int)b], half = fabs(shifted - floor(shifted) - 0.5);
+        if (fabs(shifted) < 0x1p52 && half > fabs(shifted) * 0x1p-52) {
+            *out = rint(shifted) / tens[(int)b];
+            return 0;
+        }
     }
     char *digits = PyOS_double_to_string(a, 'f', (int)b, 0, NULL);
     *out = digits == NULL ? -1.0 : PyOS_string_to_double(digits, NULL, NULL);

@@ -22,6 +22,9 @@ from dynamo_lite.policy import ARMS
 from dynamo_lite.pycode import Code, handlers_at, remembered
 
 _LONGEST_TEST = 40  # instructions
+_TOLD = frozenset(  # what sets an error state, runs other people's code, or may warn without a floating-point error
+    ("error_state", "user_call", "other_ufunc", "median", "percentile", "quantile", "linalg_lstsq")
+)
 
 
 @remembered
@@ -88,11 +91,12 @@ def _is_call(node: Node) -> bool:
 
 
 def _may_run_here(node: Node) -> bool:
-    """Whether a node is a function of arrays and numbers: what draws or fills lists has an object."""
+    """Whether a node is a function of arrays and numbers of which nobody can tell that it has run: what draws or fills
+    lists has an object."""
     if node.kind is not NodeKind.CALL:
         return node.kind in (NodeKind.INPUT, NodeKind.CONSTANT) and not _is_object(node.type)
     types = node.type if isinstance(node.type, tuple) else (node.type,)
-    return node.op != "error_state" and not REGISTRY[node.op].in_place and not any(map(_is_object, types))
+    return node.op not in _TOLD and not REGISTRY[node.op].in_place and not any(map(_is_object, types))
 
 
 def _is_object(type_: object) -> bool:

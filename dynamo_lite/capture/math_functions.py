@@ -114,15 +114,14 @@ def _make_digits(known: Rule) -> Rule:
     """round(x, n) of a float that only the run knows, and what `known` does otherwise."""
 
     def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        if len(args) == 2 and not kwargs and (digits := machine.realised(args[1])):
-            scalar, places = as_scalar(machine.realised(args[0])), as_scalar(digits)
-            is_usual = type(places) is int and 0 <= places <= MOST_DIGITS
-            if is_usual and scalar is not None and is_symbolic(scalar) and kind_of(scalar) == "float":
-                found = function_of(machine.tracer, "round", [scalar, places])  # type: ignore[list-item]
-                return NumberValue(None, found) if found is not None else known(machine, args, kwargs)
-            if is_usual and scalar is not None and kind_of(scalar) == "int":
-                return args[0]
-        return known(machine, args, kwargs)
+        scalar, places = (as_scalar(machine.realised(arg)) for arg in args) if len(args) == 2 else (None, None)
+        if kwargs or scalar is None or type(places) is not int or not 0 <= places <= MOST_DIGITS:
+            return known(machine, args, kwargs)
+        if kind_of(scalar) == "int":
+            return args[0]
+        is_open = is_symbolic(scalar) and kind_of(scalar) == "float"
+        found = function_of(machine.tracer, "round", [scalar, places]) if is_open else None
+        return known(machine, args, kwargs) if found is None else NumberValue(None, found)
 
     return compute
 

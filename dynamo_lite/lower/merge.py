@@ -64,13 +64,13 @@ def _drop(graph: Graph, loop: Node, place: int, leader: int) -> None:
     assert isinstance(loop.type, tuple)
     loop.type = (*loop.type[:place], *loop.type[place + 1 :])
     taken = {node.params["index"]: node for node in graph.nodes if node.op == "tuple_get" and node.args[0] is loop}
-    dropped = taken.pop(place, None)
+    dropped, kept = taken.pop(place, None), taken.get(leader)
     if dropped is not None:
-        if leader in taken:
-            graph.nodes.remove(dropped)
-            replace_uses(graph, {dropped: taken[leader]})
-        else:
-            dropped.params = dropped.params | {"index": leader}
+        dropped.params = dropped.params | {"index": leader}
+        if kept is not None:  # whichever stands first is the one
+            one, other = sorted((dropped, kept), key=graph.nodes.index)
+            graph.nodes.remove(other)
+            replace_uses(graph, {other: one})
     for index, node in taken.items():
         if index > place:
             node.params = node.params | {"index": index - 1}

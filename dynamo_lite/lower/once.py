@@ -98,7 +98,7 @@ class _Numbers:
 
     def equal(self) -> dict[Node, list[Node]]:
         """For calls that equal ones follow these."""
-        first: dict[int, Node] = {}
+        first: dict[Hashable, Node] = {}
         found: dict[Node, list[Node]] = {}
         for node in self.graph.nodes:
             kind = _kind(node)
@@ -106,9 +106,11 @@ class _Numbers:
                 self.number[node] = next(self.fresh)
                 self.pass_by(node, kind)
                 continue
-            self.number[node] = self.of_key.setdefault(self.key(node), next(self.fresh))
+            key = self.key(node)
+            keeps = node.params.get("keepdims")
+            self.number[node] = self.of_key.setdefault((key, keeps), next(self.fresh))
             if _is_long(node) and self.is_read_only(node):
-                earlier = first.setdefault(self.number[node], node)
+                earlier = first.setdefault(key, node)
                 if earlier is not node:
                     found.setdefault(earlier, []).append(node)
         return found
@@ -123,6 +125,7 @@ class _Numbers:
             self.epoch += 1
 
     def key(self, node: Node) -> Hashable:
+        """What two calls have in common that compute the same numbers, of reductions with axes that are kept or not."""
         params = ((name, value) for name, value in node.params.items() if name != "keepdims")
         args = tuple(self.number[arg] if isinstance(arg, Node) else ("number", _exact(arg)) for arg in node.args)
         return node.op, args, tuple((name, _exact(value)) for name, value in params), self.epoch

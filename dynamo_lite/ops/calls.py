@@ -634,7 +634,7 @@ opaque(
 
 
 _INTEGERS = np.ones(1, np.int64)
-_HANDS_BACK = np.round(_INTEGERS) is _INTEGERS  # NB: before NumPy 2.3 it gives an array of integers itself, no copy
+_HANDS_BACK = np.round(_INTEGERS) is _INTEGERS  # NB: older NumPy (2.2) gives an array of integers itself, no copy
 
 
 @spell("round rint", "np.round", np.round, np.around)

@@ -93,3 +93,18 @@ def test_how_often(function: Any, op: str, number: int) -> None:
 
 def test_operands_go_as_well() -> None:
     assert count(sums_of_squares, "multiply", X) == 2  # x * x, and the product with the sum
+
+
+def of_sums_with_axes_kept_or_not(x: Any) -> Any:
+    """Functions of equal reductions, of other shapes, which may be broadcast alike."""
+    kept, plain = np.exp(x.sum(axis=1, keepdims=True)), np.exp(x.sum(axis=1))
+    return x - kept, x - plain, kept * plain, np.tanh(x.max(axis=0)) * 2.0, np.tanh(x.max(axis=0, keepdims=True)) + x
+
+
+def test_what_is_computed_of_them_has_its_own_shape() -> None:
+    x = X[:9]  # square
+    fast = dynamo_lite.compile(of_sums_with_axes_kept_or_not, options={"cost_model": False})
+    for one in (x, x.T.copy()):
+        for found, expected in zip(fast(one), of_sums_with_axes_kept_or_not(one), strict=True):
+            assert found.tobytes() == expected.tobytes() and found.shape == expected.shape
+    assert fast.stats()["native_calls"] == 2

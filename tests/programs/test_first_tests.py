@@ -165,3 +165,29 @@ def test_a_while_with_an_int_and_a_float_is_machine_code() -> None:
         counted_up, lambda: (40, 0.5), compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
     )
     assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
+
+
+CALLED: list[float] = []
+
+
+@dynamo_lite.allow_in_graph
+def length(x: Any) -> Any:
+    CALLED.append(float(x.sum()))
+    return np.sqrt((x * x).sum())
+
+
+def halved(x: Any) -> Any:
+    count = 0
+    while length(x) > 1.0:
+        x = x * 0.5
+        count += 1
+    return x, count
+
+
+def test_a_function_of_the_user_is_not_called_to_see() -> None:
+    """It is called on arrays of ones alone, before the program runs."""
+    CALLED.clear()
+    x = np.array([3.0, 4.5])
+    fast = dynamo_lite.compile(halved, options=OPTIONS)
+    assert repr(fast(x)) == repr(halved(x))
+    assert CALLED.count(7.5) == 2  # of the first test: compiled, and plainly
