@@ -23,7 +23,11 @@ def count(function: Any, op: str, *arguments: Any) -> int:
 def same(function: Any, *arrays: Any) -> None:
     for conditions in (Conditions(), Conditions({"all": "ignore"})):
         options: Any = {"compile": dynamo_lite.compile, "conditions": conditions}
-        require_equal(function, copies_of(*arrays), compile_options={"options": {"cost_model": False}}, **options)
+        report = require_equal(
+            function, copies_of(*arrays), compile_options={"options": {"cost_model": False}}, **options
+        )
+        if arrays[0] is X:
+            assert report.stats["native_calls"] and not report.stats["declines"]
 
 
 def scores(x: Any) -> Any:

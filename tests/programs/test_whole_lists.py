@@ -111,7 +111,7 @@ def loop_over_a_name_for_it(x: Any, w: Any, at: Any, ws: Any) -> Any:
 
 
 def of_other_dtypes(x: Any, w: Any, at: Any, ws: Any) -> Any:
-    """What NumPy makes of each number by itself: an int that does not fit raises, one is a float32 by way of a double."""
+    """What NumPy makes of each number by itself: an int becomes a float32 by way of a double."""
     y = w.astype(np.float32)
     y[:] = at
     return y, np.array(at, dtype=np.float32) + y, np.array(ws, dtype=np.float32), np.insert(y, 1, at)
@@ -127,8 +127,8 @@ def into_short_ints(x: Any, w: Any, at: Any, ws: Any) -> Any:
     return y * 2, np.insert(y, 1, at)
 
 
-FUNCTIONS = [of_other_dtypes, of_short_ints, into_short_ints, taken, rows, operand, stored, added, reduced, made, joined, structure, both, changed, grown, looped]
-FUNCTIONS += [loop_that_stores, loop_over_a_name_for_it]
+FUNCTIONS = [taken, rows, operand, stored, added, reduced, made, joined, structure, both, changed, grown, looped]
+FUNCTIONS += [of_other_dtypes, of_short_ints, into_short_ints, loop_that_stores, loop_over_a_name_for_it]
 
 
 def _calls() -> list[tuple[Any, ...]]:
