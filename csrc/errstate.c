@@ -15,6 +15,7 @@ enum { KNOWN_STATES = 4 };
 typedef struct {
     PyObject *capsule, *raising; /* owned */
     unsigned reported;           /* flags that are not ignored */
+    unsigned warned;             /* those of which NumPy warns */
     int is_buffered;             /* nobody has called np.setbufsize */
 } ErrorState;
 
@@ -73,7 +74,9 @@ learn_state(ErrorState *state)
     for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows) && status == 0; i++) {
         PyObject *mode = PyDict_GetItemString(modes, error_rows[i].name);
         int ignored = mode != NULL && PyUnicode_CompareWithASCIIString(mode, "ignore") == 0;
+        int warns = mode != NULL && PyUnicode_CompareWithASCIIString(mode, "warn") == 0;
         state->reported |= ignored ? 0 : error_rows[i].flag;
+        state->warned |= warns ? error_rows[i].flag : 0;
         PyObject *word = PyUnicode_FromString(ignored ? "ignore" : "raise");
         status = word ? PyDict_SetItemString(raising, error_rows[i].name, word) : -1;
         Py_XDECREF(word);
@@ -141,6 +144,7 @@ note_reported(DlRun *run)
             return -1;
         }
         run->reported = state->reported;
+        run->warned = state->warned;
         run->knows_reported = 1;
     }
     return learned;
@@ -180,10 +184,24 @@ in_force(const DlRun *run, unsigned reported)
     return (reported & ~flags_of(scope->ignored)) | flags_of(scope->reported);
 }
 
+/* Of these flags, which are reported now, those that anybody would see. */
+static unsigned
+seen(const DlRun *run, unsigned flags)
+{
+    const DlRun *outermost = run->outermost;
+    unsigned warned = outermost ? run->warned & ~flags_of(outermost->scope.reported) : 0;
+    return (flags & warned) && dl_silence(run) ? flags & ~warned : flags;
+}
+
 int
 dl_errstate_reports(DlRun *run)
 {
-    return note_reported(run) < 0 ? -1 : (in_force(run, run->reported) & run->flags) != 0;
+    if (note_reported(run) < 0) {
+        return -1;
+    }
+    unsigned met = in_force(run, run->reported) & run->flags, reported = met ? seen(run, met) : 0;
+    run->flags &= ~(met & ~reported); /* nor is that asked again */
+    return reported != 0;
 }
 
 DlStatus
@@ -236,9 +254,10 @@ dl_errstate_enter(DlRun *run)
     int learned;
     const ErrorState *state = current_state(&learned);
     run->reported = state ? state->reported : 0;
+    run->warned = state ? state->warned : 0;
     run->knows_reported = state != NULL;
     if (state != NULL) {
-        unsigned flags = in_force(run, state->reported);
+        unsigned flags = seen(run, in_force(run, state->reported));
         PyObject *raising = flags == state->reported ? state->raising : state_raising(flags, state->is_buffered);
         Py_XINCREF(raising); /* NB: setting may run code that replaces the known states */
         run->errstate = raising ? PyContextVar_Set(state_variable, raising) : NULL;

@@ -720,7 +720,8 @@ PyMethodDef dl_launch_functions[] = {
 int
 dl_launch_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0) {
+    if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_silence_register() < 0
+        || dl_slot_register() < 0) {
         return -1;
     }
     dl_fold_register();
