@@ -181,7 +181,7 @@ in_force(const DlRun *run, unsigned reported)
         return reported; /* no program runs: one is built */
     }
     const DlErrorsStep *scope = &run->outermost->scope;
-    return (reported & ~flags_of(scope->ignored)) | flags_of(scope->reported);
+    return (reported & ~flags_of(scope->ignored | scope->noted)) | flags_of(scope->reported);
 }
 
 /* Of these flags, which are reported now, those that anybody would see. */
@@ -204,11 +204,42 @@ dl_errstate_reports(DlRun *run)
     return reported != 0;
 }
 
+/* Warn of what was met of the kinds that are noted, or decline. */
+static DlStatus
+warn(DlRun *run, PyObject *warner)
+{
+    if (note_reported(run) < 0) {
+        return -1;
+    }
+    unsigned met = run->flags & run->reported & flags_of(run->outermost->scope.noted), bits = 0;
+    if (met == 0 || ((met & ~run->warned) == 0 && dl_silence(run))) {
+        return 0;
+    }
+    /* NB: what Python code runs here may let other threads run */
+    if ((met & ~run->warned) || warner == NULL || (run->strict && dl_pyframe_has_other_threads())) {
+        return dl_decline(run, DL_REASON_FLAGS);
+    }
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows); i++) {
+        bits |= met & error_rows[i].flag ? 1u << i : 0;
+    }
+    DlDeferral deferral;
+    dl_interrupts_defer(&deferral, NULL);
+    PyObject *number = PyLong_FromUnsignedLong(bits), *given = number ? PyObject_CallOneArg(warner, number) : NULL;
+    given = dl_interrupts_resume(&deferral, given);
+    Py_XDECREF(number);
+    int is_given = given ? PyObject_IsTrue(given) : -1;
+    Py_XDECREF(given);
+    return is_given < 0 ? -1 : is_given ? 0 : dl_decline(run, DL_REASON_FLAGS);
+}
+
 DlStatus
 dl_errstate_set(DlRun *run, const DlErrorsStep *step)
 {
     DlStatus status = dl_flags_check(run);
     dl_errstate_leave(run);
+    if (status == 0 && run->outermost->scope.noted && run->flags) {
+        status = warn(run, step->warner);
+    }
     run->flags = 0;
     dl_fp_set(0);
     if (status == 0) {
@@ -306,6 +337,12 @@ dl_flags_judge(DlRun *run)
 DlStatus
 dl_call_done(DlRun *run, PyObject *result)
 {
+    if (run->outermost != NULL && run->outermost->scope.noted) {
+        run->flags |= dl_fp_get();
+    }
     dl_fp_set(0); /* NB: flags that NumPy met and ignores stay set behind a call */
-    return result == NULL ? dl_failed(run, DL_REASON_CALL) : 0;
+    if (result != NULL) {
+        return 0;
+    }
+    return dl_failed(run, PyErr_ExceptionMatches(PyExc_FloatingPointError) ? DL_REASON_FLAGS : DL_REASON_CALL);
 }

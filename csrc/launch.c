@@ -522,6 +522,12 @@ dl_program_n_most_outputs(PyObject *program)
     return ((DlProgram *)program)->n_most_outputs;
 }
 
+int
+dl_program_reports(PyObject *program)
+{
+    return ((DlProgram *)program)->last_decline == DL_REASON_FLAGS;
+}
+
 double
 dl_program_time(PyObject *program)
 {

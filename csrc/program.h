@@ -303,9 +303,11 @@ typedef struct {
     DlItem *places; /* ints */
 } DlTakeStep;
 
-/* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). */
+/* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). What was noted up to
+ * here, the warner is told of (ops/warner.py). */
 typedef struct {
-    unsigned ignored, reported;
+    unsigned ignored, reported, noted;
+    PyObject *warner; /* or NULL */
 } DlErrorsStep;
 
 typedef struct {
