@@ -106,7 +106,8 @@ PROGRAMS = [
     *(on_several_lines, writes_to_its_arguments, of_scalars, to_powers, catches),
 ]
 FILTERS: dict[str, Callable[[], None]] = {
-    **{name: partial(warnings.simplefilter, name) for name in ("default", "ignore", "always", "error", "once", "module")},
+    **{name: partial(warnings.simplefilter, name) for name in ("default", "ignore", "always", "error", "once")},
+    "module": partial(warnings.simplefilter, "module"),
     "no division by zero": lambda: warnings.filterwarnings("ignore", message="divide"),
     "invalid raises": lambda: warnings.filterwarnings("error", message="invalid"),
     "reset": warnings.resetwarnings,
