@@ -411,7 +411,7 @@ _ALL = (
     Program("rosenbrock", rosenbrock, lambda m: (m.array(m.n),)),
     Program("go_fast", go_fast, lambda m: (m.array(m.rows, m.rows),), size=10_000),
     Program("relax", relax, lambda m: (m.matrix(), m.matrix(low=0.0, high=0.1))),
-    Program("newton_sqrt", newton_sqrt, lambda m: (m.array(m.n, low=1.0, high=4.0),), breaks=True),
+    Program("newton_sqrt", newton_sqrt, lambda m: (m.array(m.n, low=1.0, high=4.0),)),
     Program(
         "grey_levels",
         grey_levels,

@@ -200,16 +200,10 @@ multiply_accumulate(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize
     return accumulate(args, n, 1);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_accumulate_functions[] = {
     {"add_accumulate", _PyCFunction_CAST(add_accumulate), METH_FASTCALL,
      "add_accumulate(function, array, axis): function(array, axis), which is np.add.accumulate."},
     {"multiply_accumulate", _PyCFunction_CAST(multiply_accumulate), METH_FASTCALL,
      "multiply_accumulate(function, array, axis): function(array, axis), which is np.multiply.accumulate."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_accumulate_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -92,7 +92,7 @@ set_apart(PyObject *module, PyObject *function)
     return value;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_apart_functions[] = {
     {"set_apart", set_apart, METH_O, "set_apart(function): its value; what the call makes is never collected."},
     {NULL, NULL, 0, NULL},
 };
@@ -100,8 +100,5 @@ static PyMethodDef functions[] = {
 int
 dl_apart_register(PyObject *module)
 {
-    if (PyModule_AddFunctions(module, functions) < 0) {
-        return -1;
-    }
     return PyModule_AddIntConstant(module, "SETS_APART", DL_PYFRAME_GC_LISTS);
 }

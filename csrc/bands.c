@@ -602,16 +602,10 @@ size_bands(PyObject *Py_UNUSED(module), PyObject *args)
     return Py_BuildValue("(nnnn)", before.least, before.band, before.passing, before.border);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_bands_functions[] = {
     {"size_bands", size_bands, METH_VARARGS,
      "size_bands(least, band, passing, border): for tests, let maps over arrays of `least` bytes wait, a band touch `band` "
      "bytes, arrays of `passing` bytes lie in buffers, and be a border what has so many rows; what was before."},
     {"count_bands", count_bands, METH_NOARGS, "count_bands(): for tests, how many maps have run in bands so far."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_bands_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -66,7 +66,6 @@ DlStatus dl_bands_made(DlRun *run, PyObject *array, const char *cell, int is_the
 /* Run all that waits; or forget it. */
 DlStatus dl_bands_flush(DlRun *run);
 void dl_bands_drop(DlRun *run);
-int dl_bands_register(PyObject *module);
 
 /* Bytes of an array from which on maps wait; of the memory that a band touches; of an array from which on it may lie in a
  * buffer; and rows of a border, half of the rows that a group has at the least. Tests change them. */

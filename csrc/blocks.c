@@ -329,15 +329,9 @@ size_blocks(PyObject *Py_UNUSED(module), PyObject *args)
     return before;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_blocks_functions[] = {
     {"size_blocks", size_blocks, METH_VARARGS,
      "size_blocks(least, bytes): for tests, run by rows where an array has `least` bytes, so many bytes at a time; what "
      "was before."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_blocks_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

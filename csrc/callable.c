@@ -598,9 +598,3 @@ PyTypeObject dl_compiled_function_type = {
     .tp_members = compiled_members,
     .tp_methods = compiled_methods,
 };
-
-int
-dl_callable_register(PyObject *module)
-{
-    return PyModule_AddType(module, &dl_compiled_function_type);
-}

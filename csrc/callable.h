@@ -7,7 +7,4 @@
 
 extern PyTypeObject dl_compiled_function_type;
 
-/* Add CompiledFunction to module: 0, or -1 with an error set. */
-int dl_callable_register(PyObject *module);
-
 #endif

@@ -148,6 +148,9 @@ note_decline(DlCache *cache, DlEntry *entry, double time)
         PyErr_SetObject(dl_declined_error, reason ? reason : Py_None);
         outcome = DL_ERROR;
     }
+    else if (entry->program_native && dl_program_reports(entry->program) && dl_entry_look_again(entry) < 0) {
+        outcome = DL_ERROR;
+    }
     Py_XDECREF(reason);
     return outcome;
 }
@@ -780,8 +783,5 @@ dl_dispatch_register(PyObject *module)
             PyErr_NewExceptionWithDoc("dynamo_lite._C.Declined",
                                       "A program declined: it changed nothing, and plain Python runs.", NULL, NULL);
     }
-    if (dl_declined_error == NULL || PyModule_AddObjectRef(module, "Declined", dl_declined_error) < 0) {
-        return -1;
-    }
-    return dl_jump_register(module);
+    return dl_declined_error ? PyModule_AddObjectRef(module, "Declined", dl_declined_error) : -1;
 }

@@ -481,7 +481,7 @@ draw_numbers(PyObject *Py_UNUSED(module), PyObject *args)
     return interface ? PyBool_FromLong(failed == 0) : NULL;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_draws_functions[] = {
     {"draw_numbers", draw_numbers, METH_VARARGS,
      "draw_numbers(generator, kind, a, b, out, weights=None): fill an array as machine code would; whether it could."},
     {"learn_draws", learn_draws, METH_VARARGS, "learn_draws(Generator, legacy): the types that programs draw from."},
@@ -492,9 +492,3 @@ static PyMethodDef functions[] = {
      "draw_twin(generator, function): function(its twin), whose state then is the generator's."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_draws_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -549,7 +549,7 @@ force_plain(PyObject *module, PyObject *on)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_eval_hook_functions[] = {
     {"force_plain", force_plain, METH_O, "force_plain(on): whether compiled functions and watched code run plainly."},
     {"bound", (PyCFunction)(void (*)(void))bound, METH_FASTCALL,
      "bound([self,] function): the method, or the function where there is no self."},
@@ -576,8 +576,8 @@ static PyMethodDef functions[] = {
 };
 
 int
-dl_hook_register(PyObject *module)
+dl_hook_register(PyObject *Py_UNUSED(module))
 {
     dl_hook_state_register(evaluate);
-    return PyModule_AddFunctions(module, functions);
+    return 0;
 }

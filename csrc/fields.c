@@ -3,7 +3,8 @@
  * The compiler has some 200 such classes, of which a first call makes objects of 70. To write an __init__ as text and
  * compile that takes a third of a millisecond each, a sixth of all that a first call takes; this takes a microsecond.
  */
-#include "fields.h"
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
 
 #include <structmember.h>
 
@@ -25,7 +26,7 @@ typedef struct {
     Field fields[];
 } Init;
 
-static PyTypeObject Init_Type;
+extern PyTypeObject dl_init_type;
 
 /* The field that is a parameter of that name, or -1. */
 static Py_ssize_t
@@ -158,7 +159,7 @@ init_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *keywords)
     if (n > MOST_FIELDS) {
         return PyErr_Format(PyExc_ValueError, "Init: more than %d fields", MOST_FIELDS);
     }
-    Init *self = PyObject_GC_NewVar(Init, &Init_Type, n);
+    Init *self = PyObject_GC_NewVar(Init, &dl_init_type, n);
     if (self == NULL) {
         return NULL;
     }
@@ -252,7 +253,7 @@ static PyMethodDef init_methods[] = {
     {NULL},
 };
 
-static PyTypeObject Init_Type = {
+PyTypeObject dl_init_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Init",
     .tp_doc = "Init(qualname, fields, frozen, more): the __init__ of a class of fields.",
@@ -270,9 +271,3 @@ static PyTypeObject Init_Type = {
     .tp_members = init_members,
     .tp_methods = init_methods,
 };
-
-int
-dl_fields_register(PyObject *module)
-{
-    return PyModule_AddType(module, &Init_Type);
-}

@@ -27,7 +27,7 @@ hypotenuse(double a, double b, double *out)
     return value == NULL || !isfinite(*out);
 }
 
-/* round(a, b), b one of the numbers 0 to 22: the float that the decimal digits are read as; 1 to decline.
+/* round(a, b): the float that the decimal digits are read as; 1 to decline, also where b is none of the numbers 0 to 22.
 
    Where the digits in front of the cut are fewer than 2**52, and what is cut off is not half a digit to within what the
    product may be wrong by, they are certain; then they and the power of ten are exact, and their quotient is rounded once,
@@ -37,10 +37,15 @@ rounded(double a, double b, double *out)
 {
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    double shifted = a * tens[(int)b], half = fabs(shifted - floor(shifted) - 0.5);
-    if (fabs(shifted) < 0x1p52 && half > fabs(shifted) * 0x1p-52) {
-        *out = rint(shifted) / tens[(int)b];
-        return 0;
+    if (!(b >= 0.0 && b < (double)Py_ARRAY_LENGTH(tens)) || b != floor(b)) {
+        return 1;
+    }
+    if (fabs(a) < 0x1p52) { /* NB: the product sets no flag then */
+        double shifted = a * tens[(int)b], half = fabs(shifted - floor(shifted) - 0.5);
+        if (fabs(shifted) < 0x1p52 && half > fabs(shifted) * 0x1p-52) {
+            *out = rint(shifted) / tens[(int)b];
+            return 0;
+        }
     }
     char *digits = PyOS_double_to_string(a, 'f', (int)b, 0, NULL);
     *out = digits == NULL ? -1.0 : PyOS_string_to_double(digits, NULL, NULL);

@@ -4,20 +4,17 @@
 #include <structmember.h>
 
 #include "columns.h"
-#include "guards_quick.h"
 #include "guards_table.h"
 #include "pyframe.h"
-
-enum { SMALL_REGISTERS = DL_QUICK_REGISTERS, SMALL_VALUES = DL_QUICK_VALUES };
 
 /* Run the ops, and new references to the inputs when all pass. */
 static int32_t
 check(DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs)
 {
-    PyObject *small_regs[SMALL_REGISTERS], **regs = small_regs;
-    DlNumber small_values[SMALL_VALUES], *values = small_values;
+    PyObject *small_regs[DL_GUARD_REGISTERS], **regs = small_regs;
+    DlNumber small_values[DL_GUARD_VALUES], *values = small_values;
     int32_t reached = -1;
-    if (self->n_registers > SMALL_REGISTERS || self->scalars.n_values > SMALL_VALUES) {
+    if (self->n_registers > DL_GUARD_REGISTERS || self->scalars.n_values > DL_GUARD_VALUES) {
         regs = PyMem_New(PyObject *, self->n_registers + 1);
         values = PyMem_New(DlNumber, self->scalars.n_values + 1);
         if (regs == NULL || values == NULL) {
@@ -25,16 +22,10 @@ check(DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots,
             goto done;
         }
     }
-    if (self->scalars.n_values) {
-        memcpy(values, self->scalars.initial, (size_t)self->scalars.n_values * sizeof *values);
-    }
     if (self->own) {
         memset(regs, 0, (size_t)self->n_registers * sizeof *regs);
-        reached = dl_guards_run_owning(self, func, slots, nslots, regs, values);
     }
-    else {
-        reached = dl_guards_run(self, 0, self->n_ops, func, slots, nslots, regs, values);
-    }
+    reached = dl_guards_run(self, func, slots, nslots, regs, values);
     if (reached == self->n_ops) {
         for (int32_t i = 0; i < self->n_inputs; i++) {
             inputs[i] = Py_NewRef(regs[self->inputs[i]]);
@@ -57,7 +48,7 @@ int
 dl_guards_check(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs)
 {
     DlGuards *self = (DlGuards *)guards;
-    if (self->n_quick > 0) {
+    if (dl_guards_are_plain(guards)) {
         int passed = dl_guards_borrow(guards, func, slots, nslots, inputs);
         for (int32_t i = 0; passed == 1 && i < self->n_inputs; i++) {
             Py_INCREF(inputs[i]);
@@ -94,17 +85,14 @@ static int
 guards_clear(PyObject *object)
 {
     DlGuards *self = (DlGuards *)object;
-    int32_t n_ops = self->n_ops;
-    self->n_ops = self->n_quick = 0;
-    for (int32_t i = 0; i < n_ops; i++) {
+    if (self->n_ops) { /* a cleared table passes nothing: its first op reads a slot that no frame has */
+        self->ops[0].kind = ARG;
+        self->ops[0].n[0] = INT64_MAX;
+    }
+    for (int32_t i = 0; i < self->n_ops; i++) {
         for (int j = 0; j < MAX_OBJECTS; j++) {
             Py_CLEAR(self->ops[i].object[j]);
         }
-    }
-    if (n_ops) {
-        /* A cleared table passes nothing: its one op reads a slot that no frame has. */
-        self->ops[0] = (DlGuardOp){.kind = ARG, .n = {INT64_MAX}};
-        self->n_ops = 1;
     }
     Py_CLEAR(self->ops_tuple);
     Py_CLEAR(self->inputs_tuple);
@@ -119,7 +107,6 @@ guards_dealloc(PyObject *object)
     guards_clear(object);
     PyMem_Free(self->ops);
     PyMem_Free(self->inputs);
-    PyMem_Free(self->quick);
     dl_scalar_clear(&self->scalars);
     Py_TYPE(object)->tp_free(object);
 }
@@ -138,8 +125,7 @@ guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     self->ops_tuple = PySequence_Tuple(ops);
     self->inputs_tuple = self->ops_tuple ? PySequence_Tuple(inputs) : NULL;
-    if (self->inputs_tuple == NULL || dl_guards_build(self) < 0
-        || dl_guards_quicken(self) < 0) {
+    if (self->inputs_tuple == NULL || dl_guards_build(self) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -401,7 +387,7 @@ all_lack(PyObject *module, PyObject *args)
     return lack < 0 ? NULL : PyBool_FromLong(lack);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_guards_functions[] = {
     {"all_lack", all_lack, METH_VARARGS,
      "all_lack(sequence, path): whether no object at a path has anything of its own under the name in it."},
     {"put_column", put_column, METH_VARARGS,
@@ -431,7 +417,7 @@ static PyMethodDef functions[] = {
 int
 dl_guards_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || PyModule_AddFunctions(module, functions) < 0 || PyModule_AddType(module, &guards_type) < 0) {
+    if (dl_numpy_import() < 0 || PyModule_AddType(module, &guards_type) < 0) {
         return -1;
     }
     PyObject *kinds = PyTuple_New(N_KINDS);

@@ -1,7 +1,7 @@
 /* The ops of a table of guards: what each reads, and tests (see guards.def). */
 #include "columns.h"
 #include "guards.h"
-#include "guards_quick.h"
+#include "guards_table.h"
 #include "pyframe.h"
 
 /* ---- values compared by what they are ---- */
@@ -231,7 +231,7 @@ read_cell(PyObject *func, int64_t index, int itself)
 /* ---- tests ---- */
 
 /* An exact, aligned, plain ndarray of that dtype and rank, with size 1 at just those axes. */
-static int
+static inline int
 array_passes(const DlGuardOp *op, PyObject *object)
 {
     if (!PyArray_CheckExact(object)) {
@@ -326,7 +326,7 @@ function_passes(const DlGuardOp *op, PyObject *object)
 }
 
 /* An exact Python int that fits 64 bits, or an exact float, or a bool. */
-static int
+static inline int
 number_passes(const DlGuardOp *op, PyObject *object)
 {
     if (op->mode != DL_INT) {
@@ -340,13 +340,14 @@ number_passes(const DlGuardOp *op, PyObject *object)
     return !overflow;
 }
 
-/* Run ops first to last - 1: `last` when all pass, else the index of the one that fails (-1 with an error set).
+/* Run all ops: their number when all pass, else the index of the one that fails (-1 with an error set).
  * INVARIANT: no Python code runs, so borrowed registers stay alive; `own` is for tables where a key might run some. */
 static inline int32_t
-run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObject *const *slots, Py_ssize_t nslots,
-        PyObject **regs, DlNumber *values, const int own)
+run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **regs,
+        DlNumber *values, const int own)
 {
-    for (int32_t i = first; i < last; i++) {
+    const int32_t n_ops = self->n_ops;
+    for (int32_t i = 0; i < n_ops; i++) {
         const DlGuardOp *op = &self->ops[i];
         PyObject *value = NULL;
         int passes;
@@ -530,19 +531,42 @@ run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObj
             return i;
         }
     }
-    return last;
+    return n_ops;
 }
 
 int32_t
-dl_guards_run(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObject *const *slots, Py_ssize_t nslots,
-              PyObject **regs, DlNumber *values)
+dl_guards_run(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **regs,
+              DlNumber *values)
 {
-    return run_ops(self, first, last, func, slots, nslots, regs, values, 0);
+    if (self->scalars.n_values) {
+        memcpy(values, self->scalars.initial, (size_t)self->scalars.n_values * sizeof *values);
+    }
+    return self->own ? run_ops(self, func, slots, nslots, regs, values, 1)
+                     : run_ops(self, func, slots, nslots, regs, values, 0);
 }
 
-int32_t
-dl_guards_run_owning(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **regs,
-                     DlNumber *values)
+int
+dl_guards_are_plain(PyObject *guards)
 {
-    return run_ops(self, 0, self->n_ops, func, slots, nslots, regs, values, 1);
+    const DlGuards *self = (DlGuards *)guards;
+    return !self->own && self->n_registers <= DL_GUARD_REGISTERS && self->scalars.n_values <= DL_GUARD_VALUES;
+}
+
+int
+dl_guards_borrow(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs)
+{
+    const DlGuards *self = (DlGuards *)guards;
+    PyObject *regs[DL_GUARD_REGISTERS];
+    DlNumber values[DL_GUARD_VALUES];
+    if (self->scalars.n_values) {
+        memcpy(values, self->scalars.initial, (size_t)self->scalars.n_values * sizeof *values);
+    }
+    int32_t reached = run_ops(self, func, slots, nslots, regs, values, 0);
+    if (reached != self->n_ops) {
+        return reached < 0 ? -1 : 0;
+    }
+    for (int32_t i = 0; i < self->n_inputs; i++) {
+        inputs[i] = regs[self->inputs[i]];
+    }
+    return 1;
 }

@@ -23,7 +23,7 @@ extern const DlGuardRow dl_guard_rows[N_KINDS];
 typedef enum { FROM_MODULE, FROM_INSTANCE, FROM_DICT, FROM_CLASS } AttrMode;
 
 enum { MAX_OBJECTS = 3 };
-enum { DL_QUICK_REGISTERS = 48, DL_QUICK_VALUES = 64 }; /* of tables that are checked without memory of their own */
+enum { DL_GUARD_REGISTERS = 48, DL_GUARD_VALUES = 64 }; /* of tables that are checked without memory of their own */
 
 typedef struct {
     uint8_t kind;
@@ -39,15 +39,11 @@ typedef struct {
     };
 } DlGuardOp;
 
-typedef struct DlQuickGuard DlQuickGuard;
-
 typedef struct {
     PyObject_HEAD
     int32_t n_ops, n_registers, n_inputs;
     int own;             /* a read may run Python code (a key's __eq__, a finalizer): hold references while checking */
     DlGuardOp *ops;
-    DlQuickGuard *quick; /* the same in fewer steps (guards_quick.c); n_quick 0: there are none */
-    int32_t n_quick;
     int32_t *inputs;     /* registers */
     DlScalars scalars;
     PyObject *ops_tuple, *inputs_tuple;
@@ -70,5 +66,14 @@ int dl_guards_are_apart(PyObject *one, PyObject *other);
 
 /* Fill a new Guards from its two tuples: 0 or -1. */
 int dl_guards_build(DlGuards *self);
+
+/* ---- guards_run.c ---- */
+
+/* Run all ops: their number when all pass, else the one that fails (-1: an error is set). values: room for the numbers;
+ * regs: borrowed references, or where the table has its `own`, new ones in registers that are empty before. */
+int32_t dl_guards_run(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **regs,
+                      DlNumber *values);
+/* The characters of a str or bytes, as the op "text" makes them: a new reference; NULL without an error for other objects. */
+PyObject *dl_guards_text_array(PyObject *object);
 
 #endif

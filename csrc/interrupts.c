@@ -148,7 +148,7 @@ let_in_now(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_interrupts_functions[] = {
     {"let_in", let_in_now, METH_NOARGS, "let_in(): what waited while residual code stored is let in."},
     {"uninterrupted", (PyCFunction)(void (*)(void))uninterrupted, METH_FASTCALL,
      "uninterrupted(function, *args): call it; signals' handlers and exceptions of other threads wait for its end."},
@@ -171,5 +171,5 @@ dl_interrupts_register(PyObject *module)
     if (stand_in == NULL || interrupted == NULL || PyModule_AddObjectRef(module, "Interrupted", interrupted) < 0) {
         return -1;
     }
-    return PyModule_AddFunctions(module, functions);
+    return 0;
 }

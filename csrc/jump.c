@@ -83,7 +83,7 @@ static PyMemberDef jump_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyTypeObject jump_type = {
+PyTypeObject dl_jump_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Jump",
     .tp_doc = "Jump(resume_function): residual code calls it with the state behind a break.",
@@ -129,9 +129,3 @@ PyTypeObject dl_continuation_type = {
     .tp_dealloc = (destructor)continuation_dealloc,
     .tp_traverse = (traverseproc)continuation_traverse,
 };
-
-int
-dl_jump_register(PyObject *module)
-{
-    return PyModule_AddType(module, &jump_type) < 0 ? -1 : PyModule_AddType(module, &dl_continuation_type);
-}

@@ -14,7 +14,4 @@ typedef struct {
 
 extern PyTypeObject dl_continuation_type;
 
-/* Add both types to module: 0, or -1 with an error set. */
-int dl_jump_register(PyObject *module);
-
 #endif

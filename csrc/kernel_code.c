@@ -659,7 +659,7 @@ run_pieces(PyObject *module, PyObject *args)
     Py_RETURN_TRUE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_kernel_code_functions[] = {
     {"kernel_block", kernel_block, METH_VARARGS,
      "kernel_block(places, loops): the words of the scratch, of the first loop, and behind the loops."},
     {"run_pieces", run_pieces, METH_VARARGS,
@@ -670,9 +670,6 @@ static PyMethodDef functions[] = {
 int
 dl_kernel_register(PyObject *module)
 {
-    if (PyModule_AddFunctions(module, functions) < 0) {
-        return -1;
-    }
     PyObject *address = PyLong_FromVoidPtr((void *)&invoke_loop);
     int status = address ? PyModule_AddObjectRef(module, "INVOKE_LOOP", address) : -1;
     Py_XDECREF(address);

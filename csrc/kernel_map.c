@@ -515,8 +515,7 @@ dl_map_run(DlRun *run, DlMapStep *step)
     if (step->kernel.forward && !dl_map_lies_forward(run, step)) {
         return dl_decline(run, DL_REASON_REVERSED);
     }
-    DlStatus status = step->quick ? dl_map_dense(run, step) : 2;
-    status = status == 2 && step->plan ? dl_plan_run(run, step) : status;
+    DlStatus status = dl_plan_run(run, step);
     if (status != 2) {
         return status;
     }

@@ -522,6 +522,12 @@ dl_program_n_most_outputs(PyObject *program)
     return ((DlProgram *)program)->n_most_outputs;
 }
 
+int
+dl_program_reports(PyObject *program)
+{
+    return ((DlProgram *)program)->last_decline == DL_REASON_FLAGS;
+}
+
 double
 dl_program_time(PyObject *program)
 {
@@ -710,7 +716,7 @@ find_fold(PyObject *Py_UNUSED(module), PyObject *args)
     return result;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_launch_functions[] = {
     {"find_fold", find_fold, METH_VARARGS,
      "find_fold(ufunc, dtype): the number of the fold by which a Reduce of it is done without NumPy's reduce, most of the "
      "time; -1 if there is none."},
@@ -720,16 +726,14 @@ static PyMethodDef functions[] = {
 int
 dl_launch_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
-        || dl_blocks_register(module) < 0 || dl_bands_register(module) < 0 || dl_nearest_register(module) < 0
-        || dl_statistics_register(module) < 0
-        || dl_draws_register(module) < 0 || dl_search_register(module) < 0 || dl_accumulate_register(module) < 0) {
+    if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_silence_register() < 0
+        || dl_slot_register() < 0) {
         return -1;
     }
     dl_fold_register();
     declined_error = PyObject_GetAttrString(module, "Declined");
-    if (declined_error == NULL || dl_kernel_register(module) < 0 || dl_machine_register(module) < 0) {
+    if (declined_error == NULL || dl_kernel_register(module) < 0) {
         return -1;
     }
-    return PyModule_AddFunctions(module, functions) < 0 ? -1 : PyModule_AddType(module, &program_type);
+    return PyModule_AddType(module, &program_type);
 }

@@ -312,17 +312,11 @@ machine_block(PyObject *module, PyObject *args)
     return found;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_machine_functions[] = {
     {"machine_block", machine_block, METH_VARARGS,
      "machine_block(ndims, carried, numbers): the first words of the values that go in, of the results; all words."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_machine_register(PyObject *module)
-{
-    return dl_machine_lists_register(module) < 0 ? -1 : PyModule_AddFunctions(module, functions);
-}
 
 /* ---- building ---- */
 

@@ -4,9 +4,6 @@
 
 #include "program.h"
 
-/* Add machine_block to the module; 0 or -1. */
-int dl_machine_register(PyObject *module);
-
 /* Make the machine form of a step of this program, whose body and operands are built, of a Machine; 0 or -1. */
 int dl_machine_build(DlProgram *program, PyObject *object, DlLoopStep *step);
 

@@ -359,13 +359,7 @@ object_layout(PyObject *module, PyObject *args)
 #endif
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_machine_lists_functions[] = {
     {"object_layout", object_layout, METH_NOARGS, "object_layout(): where objects have their parts, or None."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_machine_lists_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

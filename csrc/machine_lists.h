@@ -57,6 +57,4 @@ int32_t dl_machine_list_copy(npy_intp *block, npy_intp place, PyObject *of, npy_
 int32_t dl_machine_list_join(npy_intp *block, npy_intp place, PyObject *one, PyObject *other, PyObject **list);
 int32_t dl_machine_list_pop(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item);
 
-int dl_machine_lists_register(PyObject *module);
-
 #endif

@@ -19,9 +19,6 @@ static int32_t
 run_nest(const DlNest *nest, const DlVariant *variant, const Part *part, npy_intp *block, npy_intp *behind)
 {
     int inner = nest->nd - 1, own = variant->rows ? inner - 1 : inner; /* the outermost axis that the code goes through */
-    npy_intp shape[DL_MAX_DIMS], at[DL_MAX_DIMS] = {0};
-    memcpy(shape, nest->shape, (size_t)nest->nd * sizeof *shape);
-    shape[part->axis] = part->n;
     for (int i = 0; i < nest->n_operands; i++) {
         block[dl_word_pointer(i)] = (npy_intp)nest->spread[i].data;
         block[dl_word_stride(i)] = nest->spread[i].strides[inner];
@@ -29,6 +26,12 @@ run_nest(const DlNest *nest, const DlVariant *variant, const Part *part, npy_int
     for (int i = 0; part->start > 0 && i < nest->n_operands; i++) { /* NB: not where addresses are those of a table */
         block[dl_word_pointer(i)] += part->start * nest->spread[i].strides[part->axis];
     }
+    if (nest->nd == 1) {
+        return variant->address(block, part->n);
+    }
+    npy_intp shape[DL_MAX_DIMS], at[DL_MAX_DIMS] = {0};
+    memcpy(shape, nest->shape, (size_t)nest->nd * sizeof *shape);
+    shape[part->axis] = part->n;
     if (variant->rows) {
         behind[DL_ROWS_COUNT] = shape[own];
         for (int i = 0; i < nest->n_operands; i++) {
@@ -112,6 +115,12 @@ dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const DlIterat
     DlBlock one;
     npy_intp times = iterations ? iterations->n : 1;
     double guess = variant->guess * (double)nest->size * (double)times;
+    if (guess < dl_threads_least && nest->size < DL_RELEASE_GIL) { /* small: neither threads nor others have a say */
+        Part all = {0, 0, nest->shape[0]};
+        return dl_block_open(&one, variant, nest->n_operands, iterations) < 0
+                   ? -1
+                   : dl_block_close(&one, run, variant, run_nest(nest, variant, &all, one.block, one.behind));
+    }
     if (guess >= dl_threads_least && !variant->one_thread && !(iterations && iterations->row_bytes)) {
         cut(&launch);
         if (launch.n_parts > 1) {

@@ -2,8 +2,9 @@
  *
  * A map whose operands and targets have the shapes and strides they had last time needs no spreading, ordering and
  * merging again: their addresses go into the loop nest of that time. Whether a target's memory is read at other places
- * is looked at each time, since addresses change. INVARIANT: a plan is read and changed under the GIL only, and nothing
- * of it is used while a kernel runs without it.
+ * is looked at each time, since addresses change. Where all arrays lie packed and the results are fresh, one loop goes
+ * over them, whatever their shape is: that is a plan of its own, which serves every shape. INVARIANT: a plan is read and
+ * changed under the GIL only, and nothing of it is used while a kernel runs without it.
  */
 #include "program.h"
 #include "maps.h"
@@ -17,14 +18,15 @@ typedef enum { ROW_NUMBER, ROW_SCALAR, ROW_ARRAY, ROW_PACKED } RowKind; /* ROW_P
 typedef struct {
     RowKind kind;
     int nd;
-    npy_intp shape[DL_MAX_DIMS], strides[DL_MAX_DIMS]; /* of the array */
-    npy_intp nest_strides[DL_MAX_DIMS];
+    npy_intp itemsize;
     npy_intp low, high; /* the bytes that the nest touches, relative to the array's first element */
+    npy_intp nest_strides[DL_MAX_DIMS];
+    npy_intp shape[DL_MAX_DIMS], strides[DL_MAX_DIMS]; /* of the array */
 } Row;
 
 struct DlPlan {
     DlVariant *variant; /* borrowed from the kernel */
-    int failures, nd;
+    int failures, nd, packed; /* packed: over all shapes, of which there is one loop */
     npy_intp size, nest_shape[DL_MAX_DIMS], shape[DL_MAX_DIMS];
     Row rows[]; /* operands, then results */
 };
@@ -60,21 +62,42 @@ is_packed(const Row *row, npy_intp itemsize)
     return 1;
 }
 
+/* Whether all arrays that a map reads have its shape and lie packed, and its results will: its loop is one over elements. */
+static int
+is_of_packed(const DlRun *run, const DlMapStep *step, const DlNest *nest, const npy_intp *shape)
+{
+    int nd = step->shape.n, arrays = 0;
+    for (int i = 0; i < step->kernel.n_operands; i++) {
+        if (step->operands[i].kind == DL_FROM_REG && nest->spread[i].is_array) {
+            const DlReg *reg = &run->regs[step->operands[i].index];
+            if (reg->nd != nd || memcmp(reg->shape, shape, (size_t)nd * sizeof *shape) != 0 || !dl_reg_is_packed(reg)) {
+                return 0;
+            }
+            arrays++;
+        }
+    }
+    return step->quick && nd > 0 && arrays > 0;
+}
+
 void
 dl_plan_note(const DlRun *run, DlMapStep *step, const DlNest *nest, DlVariant *variant, const npy_intp *shape)
 {
     const DlKernel *kernel = &step->kernel;
-    struct DlPlan *plan = step->plan;
-    int n = kernel->n_operands + kernel->n_results;
+    int n = kernel->n_operands + kernel->n_results, packed = is_of_packed(run, step, nest, shape);
+    struct DlPlan *plan = step->plans[packed];
+    if (packed) {
+        step->dense = variant;
+    }
     if (plan == NULL) {
-        plan = step->plan = dl_program_take(run->program, 1, sizeof *plan + (size_t)n * sizeof *plan->rows);
+        plan = step->plans[packed] = dl_program_take(run->program, 1, sizeof *plan + (size_t)n * sizeof *plan->rows);
         if (plan == NULL) {
             PyErr_Clear();
             return; /* it goes without */
         }
         plan->failures = 0;
+        plan->packed = packed;
     }
-    else if (plan->failures >= GIVE_UP) {
+    else if (plan->failures >= GIVE_UP && !packed) {
         return;
     }
     plan->variant = variant;
@@ -87,6 +110,7 @@ dl_plan_note(const DlRun *run, DlMapStep *step, const DlNest *nest, DlVariant *v
         int result = i - kernel->n_operands;
         memcpy(row->nest_strides, nest->spread[i].strides, sizeof row->nest_strides);
         row->kind = ROW_NUMBER;
+        row->itemsize = nest->spread[i].itemsize;
         if (result < 0) {
             const DlOperand *operand = &step->operands[i];
             if (operand->kind == DL_FROM_REG && nest->spread[i].is_array) {
@@ -107,27 +131,29 @@ dl_plan_note(const DlRun *run, DlMapStep *step, const DlNest *nest, DlVariant *v
 
 /* ---- running one ---- */
 
-/* Whether a register holds an array of that dtype and geometry. */
+/* Whether a register holds an array of that dtype and geometry; shape: of the map. */
 static inline int
-fits(const Row *row, const DlReg *reg, const PyArray_Descr *descr)
+fits(const struct DlPlan *plan, int i, const DlReg *reg, const PyArray_Descr *descr, const npy_intp *shape)
 {
+    const Row *row = &plan->rows[i];
     if (reg->kind != DL_ARRAY || reg->nd != row->nd || reg->descr->type_num != descr->type_num) {
         return 0;
     }
     for (int axis = 0; axis < row->nd; axis++) {
-        if (reg->shape[axis] != row->shape[axis] || reg->strides[axis] != row->strides[axis]) {
+        if (plan->packed ? reg->shape[axis] != shape[axis]
+                         : reg->shape[axis] != row->shape[axis] || reg->strides[axis] != row->strides[axis]) {
             return 0;
         }
     }
-    return 1;
+    return !plan->packed || dl_reg_is_packed(reg);
 }
 
 /* Where operand number i lies; NULL when it is not as it was. */
 static inline char *
-find_operand(DlRun *run, const DlMapStep *step, int i, char *cell)
+find_operand(DlRun *run, const DlMapStep *step, const struct DlPlan *plan, int i, const npy_intp *shape, char *cell)
 {
     DlOperand *operand = &step->operands[i];
-    const Row *row = &step->plan->rows[i];
+    const Row *row = &plan->rows[i];
     PyArray_Descr *descr = step->kernel.descrs[i];
     if (operand->kind == DL_FROM_CELL) {
         return operand->cell;
@@ -139,7 +165,7 @@ find_operand(DlRun *run, const DlMapStep *step, int i, char *cell)
     if (row->kind == ROW_SCALAR) {
         return reg->kind == DL_SCALAR && reg->descr->type_num == descr->type_num ? dl_reg_cell(reg) : NULL;
     }
-    return fits(row, reg, descr) ? reg->data : NULL;
+    return fits(plan, i, reg, descr, shape) ? reg->data : NULL;
 }
 
 /* Whether writing target number `t` may change elements that other positions read, or that another target is. */
@@ -167,16 +193,16 @@ clashes(const struct DlPlan *plan, const DlNest *nest, int n_operands, int t)
 
 /* Find or make every result; 0, 2 when one is not as it was, or -1. Fresh arrays are put into `fresh`. */
 static DlStatus
-find_results(DlRun *run, const DlMapStep *step, DlNest *nest, PyObject **fresh)
+find_results(DlRun *run, const DlMapStep *step, const struct DlPlan *plan, const npy_intp *shape, DlNest *nest,
+             PyObject **fresh)
 {
     const DlKernel *kernel = &step->kernel;
-    const struct DlPlan *plan = step->plan;
     for (int i = 0; i < kernel->n_results; i++) { /* first, since making one is not undone */
         int at = kernel->n_operands + i;
         const DlReg *reg = &run->regs[step->outs[i]];
         fresh[i] = NULL;
         if (step->into[i]) {
-            if (!reg->writeable || !fits(&plan->rows[at], reg, kernel->descrs[at])) {
+            if (!reg->writeable || !fits(plan, at, reg, kernel->descrs[at], shape)) {
                 return 2;
             }
             nest->spread[at].data = reg->data;
@@ -195,8 +221,8 @@ find_results(DlRun *run, const DlMapStep *step, DlNest *nest, PyObject **fresh)
             nest->spread[at].data = run->regs[step->outs[i]].cell.bytes;
         }
         else if (!step->into[i]) {
-            fresh[i] = dl_pool_array(run, kernel->descrs[at], row->nd, row->shape,
-                                     row->kind == ROW_PACKED ? NULL : row->strides);
+            fresh[i] = dl_pool_array(run, kernel->descrs[at], row->nd, plan->packed ? shape : row->shape,
+                                     plan->packed || row->kind == ROW_PACKED ? NULL : row->strides);
             if (fresh[i] == NULL) {
                 return -1;
             }
@@ -206,44 +232,41 @@ find_results(DlRun *run, const DlMapStep *step, DlNest *nest, PyObject **fresh)
     return 0;
 }
 
-DlStatus
-dl_plan_run(DlRun *run, DlMapStep *step)
+/* Run a map as one plan says; 2 when its operands or targets are not as they were then. */
+static DlStatus
+run_plan(DlRun *run, DlMapStep *step, struct DlPlan *plan, const npy_intp *shape, npy_intp size)
 {
-    struct DlPlan *plan = step->plan;
     const DlKernel *kernel = &step->kernel;
     double cells[DL_MAX_OPERANDS][DL_CELL / sizeof(double)];
     PyObject *fresh[DL_MAX_OPERANDS];
     DlNest nest;
     int n = kernel->n_operands + kernel->n_results;
-    if (plan->variant->care != dl_kernel_care(run, kernel)) {
-        return 2;
+    if (plan->variant->care != dl_kernel_care(run, kernel) || size == 0) {
+        return 2; /* NB: strides of empty results follow other rules */
     }
-    for (int axis = 0; axis < step->shape.n; axis++) {
-        if (dl_dims_at(run, &step->shape, axis) != plan->shape[axis]) {
-            plan->failures += plan->failures < GIVE_UP;
-            return 2;
-        }
+    if (!plan->packed && memcmp(shape, plan->shape, (size_t)step->shape.n * sizeof *shape) != 0) {
+        return 2;
     }
     for (int i = 0; i < n; i++) {
         DlSpread *spread = &nest.spread[i];
         if (i < kernel->n_operands) {
-            spread->data = find_operand(run, step, i, (char *)cells[i]);
+            spread->data = find_operand(run, step, plan, i, shape, (char *)cells[i]);
             if (spread->data == NULL) {
-                plan->failures += plan->failures < GIVE_UP;
                 return 2;
             }
         }
-        spread->itemsize = PyDataType_ELSIZE(kernel->descrs[i]);
-        memcpy(spread->strides, plan->rows[i].nest_strides, (size_t)plan->nd * sizeof(npy_intp));
+        spread->itemsize = plan->rows[i].itemsize;
+        for (int axis = 0; axis < plan->nd; axis++) {
+            spread->strides[axis] = plan->rows[i].nest_strides[axis];
+        }
     }
     nest.n_operands = n;
     nest.nd = plan->nd;
-    nest.size = plan->size;
-    memcpy(nest.shape, plan->nest_shape, (size_t)plan->nd * sizeof(npy_intp));
+    nest.size = size;
+    memcpy(nest.shape, plan->packed ? &size : plan->nest_shape, (size_t)plan->nd * sizeof(npy_intp));
     DlVariant *variant = plan->variant;
-    DlStatus status = find_results(run, step, &nest, fresh);
+    DlStatus status = find_results(run, step, plan, shape, &nest, fresh);
     if (status == 2) {
-        plan->failures += plan->failures < GIVE_UP;
         return 2;
     }
     if (status == 0) {
@@ -257,4 +280,27 @@ dl_plan_run(DlRun *run, DlMapStep *step)
         Py_XDECREF(fresh[i]);
     }
     return status;
+}
+
+DlStatus
+dl_plan_run(DlRun *run, DlMapStep *step)
+{
+    npy_intp shape[DL_MAX_DIMS], size = 1;
+    for (int axis = 0; axis < step->shape.n; axis++) {
+        shape[axis] = dl_dims_at(run, &step->shape, axis);
+        if (__builtin_mul_overflow(size, shape[axis], &size)) {
+            return 2;
+        }
+    }
+    for (int packed = 1; packed >= 0; packed--) {
+        struct DlPlan *plan = step->plans[packed];
+        DlStatus status = plan ? run_plan(run, step, plan, shape, size) : 2;
+        if (status != 2) {
+            return status;
+        }
+        if (plan != NULL && plan->failures < GIVE_UP) {
+            plan->failures++;
+        }
+    }
+    return 2;
 }

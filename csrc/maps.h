@@ -23,8 +23,6 @@ typedef struct {
 } DlNest;
 
 DlStatus dl_map_run(DlRun *run, DlMapStep *step);
-/* Run a map of packed arrays and single numbers into fresh arrays (map_dense.c); 2 when it is not one. */
-DlStatus dl_map_dense(DlRun *run, DlMapStep *step);
 /* Prepare the short way of a program that is one map, if it is one: 0, or -1 with MemoryError. */
 int dl_single_build(DlProgram *program);
 /* Run it if its inputs are small packed arrays of one shape: 1 with new references in `outputs`, or 0 (no error set, and

@@ -604,7 +604,7 @@ memory_stats(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
     return stats();
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_memory_functions[] = {
     {"memory_install", (PyCFunction)(void (*)(void))memory_install, METH_VARARGS | METH_KEYWORDS,
      "memory_install(limit, fill=False, stay=False): let arrays reuse the memory of dead ones; whether they do."},
     {"memory_uninstall", memory_uninstall, METH_NOARGS, "memory_uninstall(): give back what is held, keep no more."},
@@ -612,9 +612,3 @@ static PyMethodDef functions[] = {
     {"memory_stats", memory_stats, METH_NOARGS, "memory_stats(): held_bytes, blocks, hits, misses, limit, installed."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_memory_register(PyObject *module)
-{
-    return dl_numpy_import() < 0 ? -1 : PyModule_AddFunctions(module, functions);
-}

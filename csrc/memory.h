@@ -37,7 +37,4 @@ size_t dl_memory_room(PyArrayObject *array);
 void *dl_memory_take(size_t size);
 void dl_memory_give(void *data);
 
-/* Add the functions memory_* to module: 0, or -1 with an error set. */
-int dl_memory_register(PyObject *module);
-
 #endif

@@ -6,19 +6,29 @@
 #include "apart.h"
 #include "back_edge.h"
 #include "cache.h"
-#include "callable.h"
 #include "dispatch.h"
 #include "eval_hook.h"
-#include "fields.h"
 #include "guards.h"
 #include "interrupts.h"
 #include "launch.h"
-#include "memory.h"
-#include "objects.h"
-#include "terms.h"
-#include "threads.h"
-#include "trials.h"
-#include "watch.h"
+
+/* The files with functions for Python, each of which has a table of them, dl_<file>_functions; and the types that need
+ * nothing but to be there. */
+#define FILES(X) \
+    X(accumulate) X(apart) X(bands) X(blocks) X(cache) X(draws) X(eval_hook) X(guards) X(histogram) X(interrupts) \
+    X(kernel_code) X(launch) X(machine) X(machine_lists) X(memory) X(nearest) X(search) X(statistics) X(terms) \
+    X(threads) X(trials) X(watch) X(world)
+#define TYPES(X) \
+    X(dl_compiled_function_type) X(dl_continuation_type) X(dl_init_type) X(dl_jump_type) X(DlObjects_Type) \
+    X(dl_poll_type) X(dl_round_type)
+
+#define DECLARE_FUNCTIONS(file) extern PyMethodDef dl_##file##_functions[];
+#define DECLARE_TYPE(type) extern PyTypeObject type;
+#define FUNCTIONS(file) dl_##file##_functions,
+#define TYPE(type) &type,
+
+FILES(DECLARE_FUNCTIONS)
+TYPES(DECLARE_TYPE)
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
@@ -30,17 +40,27 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__C(void)
 {
+    static PyMethodDef *const functions[] = {FILES(FUNCTIONS)};
+    static PyTypeObject *const types[] = {TYPES(TYPE)};
     static int (*const registrations[])(PyObject *) = {
         dl_dispatch_register, /* Declined first: programs raise it */
         dl_guards_register, dl_launch_register, dl_dispatch_learn_native_types,
-        dl_cache_register,  dl_callable_register, dl_hook_register, dl_interrupts_register,
-        dl_trials_register, dl_rounds_register, dl_back_edge_register, dl_watch_register, dl_memory_register, dl_threads_register,
-        dl_abi_register, dl_objects_register, dl_apart_register,
-        dl_terms_register, dl_fields_register,
+        dl_cache_register,  dl_hook_register, dl_interrupts_register, dl_back_edge_register, dl_abi_register,
+        dl_apart_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {
         if (registrations[i](module) < 0) {
+            Py_CLEAR(module);
+        }
+    }
+    for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(types); i++) {
+        if (PyModule_AddType(module, types[i]) < 0) {
+            Py_CLEAR(module);
+        }
+    }
+    for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(functions); i++) {
+        if (PyModule_AddFunctions(module, functions[i]) < 0) {
             Py_CLEAR(module);
         }
     }

@@ -676,14 +676,8 @@ count_nearest(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     return PyLong_FromUnsignedLongLong(n_settled);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_nearest_functions[] = {
     {"count_nearest", count_nearest, METH_NOARGS,
      "count_nearest(): for tests, how many values of exp, log, power, sin and cos were known without the C library so far."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_nearest_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

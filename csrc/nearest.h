@@ -11,6 +11,4 @@ typedef int32_t (*DlInvoke)(const npy_intp *slot, char **args, npy_intp n, const
  * numbers of a type (NPY_DOUBLE ...); NULL where nothing does. invoke: the same in all calls. */
 DlInvoke dl_nearest_find(const char *name, int type, DlInvoke invoke, const npy_intp *slot);
 
-int dl_nearest_register(PyObject *module);
-
 #endif

@@ -186,7 +186,23 @@ objects_dealloc(Objects *self)
     PyObject_Free(self);
 }
 
-/* at(tag, number=None): the object with that tag, which is `number` where there is none yet. */
+/* A number as a new object: a new reference, NULL with an error set. NB: what hands it over may have one constant for
+ * all that are equal. */
+static PyObject *
+made_anew(PyObject *number)
+{
+    if (PyFloat_CheckExact(number)) {
+        return PyFloat_FromDouble(PyFloat_AS_DOUBLE(number));
+    }
+    if (PyLong_CheckExact(number)) {
+        PyObject *negative = PyNumber_Negative(number), *found = negative ? PyNumber_Negative(negative) : NULL;
+        Py_XDECREF(negative);
+        return found;
+    }
+    return Py_NewRef(number);
+}
+
+/* at(tag, number=None): the object with that tag, which is one that is equal to `number` where there is none yet. */
 static PyObject *
 objects_at(PyObject *self, PyObject *args)
 {
@@ -195,11 +211,11 @@ objects_at(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "L|O", &tag, &number)) {
         return NULL;
     }
-    PyObject *found = dl_objects_find(self, tag);
-    if (found == NULL && dl_objects_note(self, tag, number) < 0) {
-        return NULL;
+    PyObject *found = Py_XNewRef(dl_objects_find(self, tag));
+    if (found == NULL && (found = made_anew(number)) != NULL && dl_objects_note(self, tag, found) < 0) {
+        Py_CLEAR(found);
     }
-    return Py_NewRef(found ? found : number);
+    return found;
 }
 
 /* tag(object): the tag of what was taken of a list. */
@@ -383,9 +399,3 @@ PyTypeObject DlObjects_Type = {
     .tp_dealloc = (destructor)objects_dealloc,
     .tp_methods = methods,
 };
-
-int
-dl_objects_register(PyObject *module)
-{
-    return PyModule_AddType(module, &DlObjects_Type);
-}

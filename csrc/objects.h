@@ -26,6 +26,4 @@ int32_t dl_object_tag(PyObject *table, PyObject *object, int64_t *tag);
 /* The tag of an object that lives as long as the table is asked. */
 int64_t dl_object_own_tag(PyObject *object);
 
-int dl_objects_register(PyObject *module);
-
 #endif

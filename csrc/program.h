@@ -150,7 +150,7 @@ typedef struct {
     uint8_t *into, *scalar;
     int quick;          /* results are fresh, and lie packed in C order if all operands do */
     DlVariant *dense;   /* the code last used for packed arrays and single numbers (borrowed from the kernel) */
-    struct DlPlan *plan; /* how the last geometry is run (map_plan.c), or NULL */
+    struct DlPlan *plans[2]; /* how the last geometry is run, and packed arrays of any shape (map_plan.c), or NULL */
 } DlMapStep;
 
 typedef struct {
@@ -303,9 +303,11 @@ typedef struct {
     DlItem *places; /* ints */
 } DlTakeStep;
 
-/* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). */
+/* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). What was noted up to
+ * here, the warner is told of (ops/warner.py). */
 typedef struct {
-    unsigned ignored, reported;
+    unsigned ignored, reported, noted;
+    PyObject *warner; /* or NULL */
 } DlErrorsStep;
 
 typedef struct {
@@ -432,6 +434,7 @@ typedef struct DlRun {
     PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
     int knows_reported;
     unsigned reported;     /* flags that the caller's state does not ignore, once that is known */
+    unsigned warned;       /* those of which NumPy warns */
     DlErrorsStep scope;    /* of the outermost run: how the state differs from the caller's now */
     DlPool *pool;          /* of a loop; or NULL */
     struct DlBands *bands; /* maps that wait (bands.c), or NULL */
@@ -504,12 +507,13 @@ dl_flags_check(DlRun *run)
 DlStatus dl_call_done(DlRun *run, PyObject *result);
 /* Import what calls need of NumPy; 0 or -1. */
 int dl_errstate_register(void);
+
+/* silence.c: whether all that NumPy warns of goes unseen now. */
+int dl_silence(const DlRun *run);
+int dl_silence_register(void);
 /* Let invalid values alone raise in what NumPy is called for, until dl_errstate_back; a token, or NULL with an error. */
 PyObject *dl_errstate_invalid_alone(void);
 void dl_errstate_back(PyObject *token);
-int dl_statistics_register(PyObject *module);
-int dl_search_register(PyObject *module);
-int dl_accumulate_register(PyObject *module);
 
 /* ---- pool.c ---- */
 /* A fresh array: strides NULL for C order; its memory is not initialised. A new reference, or NULL. */
@@ -668,7 +672,6 @@ int64_t dl_world_clock(void);
 /* For tests: leave loops that may be left behind every so many iterations, and decline in each of theirs whose number
  * modulo this is the last; 0: neither. */
 extern unsigned dl_world_leave_every, dl_world_decline_every;
-int dl_world_register(PyObject *module);
 
 /* ---- product.c ---- */
 /* Note in the step, which is built, if it is a product of two registers; 0 or -1. */
@@ -716,7 +719,6 @@ int dl_cond_truth(DlRun *run, const DlOperand *condition);
 /* ---- blocks.c ---- */
 /* Run the block that begins with step number `first`, if there is one and it can run by rows: *count is its steps. */
 DlStatus dl_blocks_run(DlRun *run, int first, int *count);
-int dl_blocks_register(PyObject *module);
 
 /* ---- masked.c ---- */
 DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);
@@ -735,7 +737,6 @@ DlStatus dl_draws_commit(DlRun *run);
 void dl_draws_end(DlRun *run);
 /* What the twin of a generator draws with; kept: as dl_variates_fill takes it. */
 bitgen_t *dl_draws_interface(const DlRun *run, PyObject *generator, char **kept);
-int dl_draws_register(PyObject *module);
 
 /* ---- build.c, owned.c ---- */
 

@@ -208,9 +208,3 @@ PyTypeObject dl_round_type = {
     .tp_members = round_members,
     .tp_getset = round_getset,
 };
-
-int
-dl_rounds_register(PyObject *module)
-{
-    return PyModule_AddType(module, &dl_round_type);
-}

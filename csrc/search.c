@@ -271,14 +271,8 @@ interp(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n)
     return PyObject_Vectorcall(args[0], args + 1, 3, NULL);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_search_functions[] = {
     {"searchsorted", _PyCFunction_CAST(searchsorted), METH_FASTCALL, "searchsorted(vector, keys, side): its method."},
     {"interp", _PyCFunction_CAST(interp), METH_FASTCALL, "interp(compiled, x, xp, fp): compiled(x, xp, fp)."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_search_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -107,13 +107,7 @@ dl_statistics_median(npy_intp type_num, char *x, npy_intp n, double *out)
     return 0;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_statistics_functions[] = {
     {"median", median, METH_O, "median(array): np.median of a vector."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_statistics_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

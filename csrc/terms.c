@@ -1,6 +1,7 @@
 /* The table by which equal terms are one object (graph/scalar.py) holds weak references. What takes out one that has died
    is a C function: a callback in Python would lose an interrupt that arrives in it. */
-#include "terms.h"
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
 
 /* forget_term(table, key, reference): take key out of table if it leads to that reference. */
 static PyObject *
@@ -21,14 +22,8 @@ forget_term(PyObject *module, PyObject *const *args, Py_ssize_t n)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_terms_functions[] = {
     {"forget_term", (PyCFunction)(void (*)(void))forget_term, METH_FASTCALL,
      "forget_term(table, key, reference): take key out of table if it leads to that reference."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_terms_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

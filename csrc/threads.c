@@ -524,7 +524,7 @@ threads_always(PyObject *Py_UNUSED(module), PyObject *on)
     return PyBool_FromLong(before);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_threads_functions[] = {
     {"threads_follow", threads_follow, METH_O, "threads_follow(config): its num_threads says how many threads share work."},
     {"threads_count", threads_count, METH_NOARGS, "threads_count(): how many threads share big work now, 1: none do."},
     {"threads_stats", threads_stats, METH_NOARGS,
@@ -533,9 +533,3 @@ static PyMethodDef functions[] = {
      "threads_always(on): for tests, share whatever can be cut, whether that gains or not; what was before."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_threads_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

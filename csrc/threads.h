@@ -59,7 +59,4 @@ int dl_threads_workers(void);
 /* How a length is cut: parts of *few (a multiple of `unit`), but for the last; how many. */
 int dl_threads_cut(npy_intp length, npy_intp unit, npy_intp least, npy_intp *few);
 
-/* Add the functions threads_* to the module; 0 or -1. */
-int dl_threads_register(PyObject *module);
-
 #endif

@@ -291,13 +291,7 @@ set_limits(PyObject *module, PyObject *thresholds)
     return dl_trials_set_limits(thresholds) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_trials_functions[] = {
     {"set_limits", set_limits, METH_O, "set_limits(thresholds): by policy.Thresholds calls are timed."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_trials_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

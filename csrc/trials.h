@@ -140,9 +140,6 @@ PyObject *dl_trial_savings(const DlTrial *trials);
 /* [(plain s, n, compiled s, n, stays plain), ...], of the sizes that were met; NULL with an error set. */
 PyObject *dl_trial_rows(const DlTrial *trials);
 
-/* Add set_limits() to module: 0, or -1 with an error set. */
-int dl_trials_register(PyObject *module);
-
 /* Learn the thresholds: 0, or -1 with an error set. */
 int dl_trials_set_limits(PyObject *limits);
 

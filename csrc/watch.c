@@ -691,7 +691,7 @@ static PyMethodDef poll_methods[] = {
 
 static PyNumberMethods poll_number = {.nb_bool = (inquiry)poll_bool};
 
-static PyTypeObject poll_type = {
+PyTypeObject dl_poll_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Poll",
     .tp_doc = "Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0, make=None, waits=False): asked at a loop's"
@@ -777,7 +777,7 @@ drop_frame(PyObject *module, PyObject *exception)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_watch_functions[] = {
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
     {"cool", cool, METH_VARARGS, "cool(function, seconds=0.0): what is asked about takes its time once more."},
@@ -786,12 +786,3 @@ static PyMethodDef functions[] = {
     {"drop_frame", drop_frame, METH_O, "drop_frame(exception): take the outermost frame off its traceback."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_watch_register(PyObject *module)
-{
-    if (PyModule_AddType(module, &poll_type) < 0) {
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions);
-}

@@ -55,10 +55,4 @@ void dl_round_cool(DlRound *round, double seconds);
 
 extern PyTypeObject dl_round_type; /* Round */
 
-/* Add Round to module: 0, or -1 with an error set. */
-int dl_rounds_register(PyObject *module);
-
-/* Add Poll and the functions of watching to module: 0, or -1 with an error set. */
-int dl_watch_register(PyObject *module);
-
 #endif

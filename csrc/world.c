@@ -305,7 +305,7 @@ has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     return PyBool_FromLong(dl_pyframe_has_other_threads());
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef dl_world_functions[] = {
     {"has_other_threads", has_other_threads, METH_NOARGS,
      "has_other_threads(): whether this interpreter has more than one thread."},
     {"leave_loops", leave_loops, METH_O,
@@ -314,9 +314,3 @@ static PyMethodDef functions[] = {
      "decline_loops(every): for tests, decline in one of so many iterations of native loops; 0: where one has to."},
     {NULL, NULL, 0, NULL},
 };
-
-int
-dl_world_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -145,6 +145,7 @@ class Arms:
     elements: int = 2048  # of an array that an arm computes
     most: int = 24  # in one segment, with those of inlined functions
     most_refused: int = 4  # that could not be captured, after which no more is tried
+    before_loop: int = 400  # operations in front of a `while` that a decline at its first test may repeat
 
 
 ARMS = Arms()

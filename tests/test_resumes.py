@@ -342,4 +342,6 @@ def test_what_is_set_apart_in_a_loop_is_known_where_it_is_entered_again(
     (loop,) = (record for record in fast.explain().loops)
     assert loop.outcome == "native"
     places = [region.key[3] for tracer in made for region in tracer.met if not region.key[4]]
-    assert len(places) == 2, places  # once where it finds what breaks in it and what begins as another, then for good
+    # Once where it finds what breaks in it and what begins as another, then for good; and behind a plain iteration,
+    # where the test at its bottom is known for one and leads into it.
+    assert len(places) in (2, 3), places

@@ -5,6 +5,8 @@ Enters a jump, or the two traced arms. Leaves whether they may be one node. The 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dynamo_lite.capture.loop_code import joins
 from dynamo_lite.capture.state import NUMPY, Region, Tracer
 from dynamo_lite.capture.value import Break
@@ -101,20 +103,20 @@ def _only_raises(code: Code, index: int) -> bool:
 def check_sizes(tracer: Tracer, *regions: Region) -> None:
     """Refuse arms that work on big arrays; that others are small is guarded."""
     for region in regions:
-        for size in dict.fromkeys(_sizes(region.graph)):
+        for size in dict.fromkeys(sizes_in(region.graph)):
             limit = make("gt", size, ARMS.elements)
             if tracer.varies(limit) or tracer.relate(limit):
                 raise Break("graph-too-large", "an arm with big arrays")
 
 
-def has_big_arrays(tracer: Tracer) -> bool:
-    """Whether arrays come from outside that are no longer small in this call."""
-    nodes = (node for node in tracer.root.inputs if isinstance(node, Node))
-    types = (node.type for node in nodes if isinstance(node.type, ArrayType))
-    return any(_is_big(tracer.hint(_size(type_))) for type_ in types)
+def has_big_arrays(tracer: Tracer, among: Iterable[object]) -> bool:
+    """Whether there are arrays `among` some values of the graph that are no longer small in this call."""
+    types = (one.type for one in among if isinstance(one, Node) and isinstance(one.type, ArrayType))
+    sizes = (_size(type_) for type_ in types)
+    return any(tracer.varies(size) or _is_big(tracer.hint(size)) for size in sizes)
 
 
-def _sizes(graph: Graph) -> list[Scalar]:
+def sizes_in(graph: Graph) -> list[Scalar]:
     """How many elements the arrays have that a graph computes, but for those known to be small."""
     types = (type_ for node in graph.nodes for type_ in (node.type if isinstance(node.type, tuple) else (node.type,)))
     sizes = (_size(type_) for type_ in types if isinstance(type_, ArrayType))
@@ -132,4 +134,4 @@ def _is_big(size: Scalar) -> bool:
     return isinstance(size, int) and size > ARMS.elements
 
 
-__all__ = ["BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "raising_way"]
+__all__ = ["BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "raising_way", "sizes_in"]

@@ -46,7 +46,6 @@ from dynamo_lite.capture.numbers import (
     not_too_long,
     number_binary,
     number_unary,
-    rounded_to_int,
 )
 from dynamo_lite.capture.records import make_record, replaced
 from dynamo_lite.capture.searches import index_of, insert, remove
@@ -597,14 +596,9 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(round)
 def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """round(x, n) of a NumPy scalar: its round(); without an n also the int of that, and of a float from arguments."""
+    """round(x, n) of a NumPy scalar: its round(); without an n also the int of that. Of others: math_functions.py."""
     places = [machine.realised(arg) for arg in (*args[1:], *kwargs.values())]
     value = machine.realised(args[0]) if args else ConstantValue(None, None)
-    number = as_scalar(value)
-    if number is not None and not places:
-        whole = number if kind_of(number) == "int" else rounded_to_int(machine.tracer, number, "even")
-        if whole is not None:
-            return value if whole is number else not_too_long(machine.tracer.number(whole))
     if not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
         raise Break("c-function", "round")
     if value.node.array_type.dtype.kind not in "iuf" or len(places) > 1 or kwargs.keys() - {"ndigits"}:

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 from dynamo_lite import ops
 from dynamo_lite._C import Objects
 from dynamo_lite.capture.state import LoopKey, Retry, Tracer
-from dynamo_lite.capture.value import Break, NumberValue, Value, is_single
+from dynamo_lite.capture.value import Break, ComputedValue, NumberValue, Value, is_single
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Scalar, kind_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of
 
 Path: TypeAlias = tuple[Any, ...]
 
@@ -44,6 +44,16 @@ def tell_objects(tracer: Tracer) -> None:
     if not plan.objects:
         plan.objects = True
         raise Retry
+
+
+def made_anew(item: Value, number: Scalar) -> Scalar:
+    """A number that capture has computed, as one that the run computes: a new object whenever that comes by."""
+    if not isinstance(item, ComputedValue) or type(number) not in (int, float) or is_single(number):
+        return number
+    kind = kind_of(number)
+    if kind == "int" and not -(2**63) < number < 2**63:  # type: ignore[operator]
+        raise Break("loop-state", "a list, by an int of more than 64 bits")
+    return ScalarOp("neg", kind, (-number,))  # type: ignore[operator]
 
 
 def claim(tracer: Tracer, item: Value, number: Scalar, constants: bool = False) -> None:
@@ -115,4 +125,4 @@ def _shares_numbers(
     return False
 
 
-__all__ = ["claim", "hold", "share_numbers", "table_of", "tell_objects"]
+__all__ = ["claim", "hold", "made_anew", "share_numbers", "table_of", "tell_objects"]

@@ -33,7 +33,7 @@ def may_fork(machine: Machine, frame: Frame, place: int) -> bool:
         return False
     if len(tracer.forks) > ARMS.most_refused or tracer.forked >= ARMS.most or _place(frame, place) in tracer.forks:
         return False
-    return are_short(frame.code, place) and not has_big_arrays(tracer)
+    return are_short(frame.code, place) and not has_big_arrays(tracer, tracer.root.inputs)
 
 
 def fork(machine: Machine, frame: Frame) -> bool:

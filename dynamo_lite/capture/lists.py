@@ -37,7 +37,7 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
-from dynamo_lite.capture.claims import claim, table_of
+from dynamo_lite.capture.claims import claim, made_anew, table_of
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
@@ -527,7 +527,7 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
     if number is None or kind_of(number) == "complex" or _is_long(number):
         raise Break("loop-state", "a list, by other things than arrays and numbers")
     claim(tracer, item, number)
-    return number
+    return made_anew(item, number) if tracer.in_loop else number
 
 
 def _part(tracer: Tracer, item: Value) -> Argument:

@@ -84,6 +84,8 @@ def _strides(tracer: Tracer, node: Node, depth: int) -> list[Scalar] | None:
         return _in_c_order(shape) if order == "C" else None
     if node.op in _IN_C_ORDER and node.params.get("order", "C") == "C":
         return _in_c_order(shape)
+    if node.op == "matmul" and all(len(arg.array_type.shape) == 2 for arg in node.args if isinstance(arg, Node)):
+        return _in_c_order(shape)
     if ops.REGISTRY[node.op].kind is OpKind.ELEMENTWISE:
         alike = all(_is_like(tracer, arg, shape, depth - 1) for arg in node.args if isinstance(arg, Node))
         return _in_c_order(shape) if alike and any(isinstance(arg, Node) for arg in node.args) else None

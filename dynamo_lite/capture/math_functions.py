@@ -24,7 +24,7 @@ from dynamo_lite.capture.numbers import (
     square_root,
 )
 from dynamo_lite.capture.value import ArrayValue, Break, ComplexValue, ConstantValue, NumberValue, Value
-from dynamo_lite.graph.scalar import FUNCTIONS, FUNCTIONS_OF_MATH, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import FUNCTIONS, FUNCTIONS_OF_MATH, MOST_DIGITS, is_symbolic, kind_of
 
 
 def _number(machine: Machine, value: Value) -> Value:
@@ -108,22 +108,20 @@ def _make_rounding(function: Any, known: Rule) -> Rule:
 
 _ROUNDINGS = {math.ceil: np.ceil, math.floor: np.floor, round: np.rint}
 _WAYS = {math.ceil: "up", math.floor: "down", round: "even"}
-_MOST_DIGITS = 22
 
 
 def _make_digits(known: Rule) -> Rule:
     """round(x, n) of a float that only the run knows, and what `known` does otherwise."""
 
     def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        if len(args) == 2 and not kwargs and (digits := machine.realised(args[1])):
-            scalar, places = as_scalar(machine.realised(args[0])), as_scalar(digits)
-            is_usual = type(places) is int and 0 <= places <= _MOST_DIGITS
-            if is_usual and scalar is not None and is_symbolic(scalar) and kind_of(scalar) == "float":
-                found = function_of(machine.tracer, "round", [scalar, places])  # type: ignore[list-item]
-                return NumberValue(None, found) if found is not None else known(machine, args, kwargs)
-            if is_usual and scalar is not None and kind_of(scalar) == "int":
-                return args[0]
-        return known(machine, args, kwargs)
+        scalar, places = (as_scalar(machine.realised(arg)) for arg in args) if len(args) == 2 else (None, None)
+        if kwargs or scalar is None or type(places) is not int or not 0 <= places <= MOST_DIGITS:
+            return known(machine, args, kwargs)
+        if kind_of(scalar) == "int":
+            return args[0]
+        is_open = is_symbolic(scalar) and kind_of(scalar) == "float"
+        found = function_of(machine.tracer, "round", [scalar, places]) if is_open else None
+        return known(machine, args, kwargs) if found is None else NumberValue(None, found)
 
     return compute
 

@@ -24,7 +24,7 @@ from dynamo_lite import ops
 from dynamo_lite._C import abi
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.choices import LENGTH, split
-from dynamo_lite.capture.claims import claim, hold, table_of
+from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
 from dynamo_lite.capture.holdings import LONGEST_TUPLE, agree, holding_of, joined, named, require_mixed, settle
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
@@ -49,7 +49,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.capture.wrap import FROM_OUTSIDE, realise, wrap
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.graph.types import LIST
 
 _OF = {"int": abi.READ_INT, "float": abi.READ_FLOAT, "bool": abi.READ_BOOL}
@@ -501,8 +501,7 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
         return _input(tracer, item)
     if tracer.in_loop:
         claim(tracer, item, number)
-        if isinstance(item, ComputedValue) and not is_single(number):  # a new object each time
-            return ScalarOp("neg", kind, (-number,))  # type: ignore[operator]
+        return made_anew(item, number)
     elif kind != "bool" and not is_single(number) and isinstance(item, NumberValue | ComputedValue):
         return _boxed(tracer, item, number)
     return number

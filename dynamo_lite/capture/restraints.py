@@ -60,7 +60,7 @@ class Lesson:
     often: int = 0
 
 
-WHOLE = "whole"
+WHOLE = "whole"  # in Restraints.numbered
 
 
 @dataclass(eq=False, slots=True)

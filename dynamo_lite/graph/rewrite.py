@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
@@ -280,3 +281,21 @@ def same_type(graph: Graph, left: object, right: object) -> bool:
         and left.ndim == right.ndim
         and all(graph.facts.decide(make("eq", *pair)) for pair in zip(left.shape, right.shape, strict=True))
     )
+
+
+def drop_input(body: Graph, place: int) -> None:
+    """Take the input at `place`, which nothing reads, out of a body."""
+    body.nodes.remove(body.inputs.pop(place))  # type: ignore[arg-type]
+    moved: dict[str, Symbol] = {}
+    for number, value in enumerate(body.inputs[place:], place):
+        if isinstance(value, Node):
+            value.params["index"] = number
+        else:
+            moved[value.name] = Symbol(value.name, value.kind, number)
+            body.inputs[number] = moved[value.name]
+    if moved:
+        body.symbols = body.symbols | moved
+        rename_symbols(body, body.symbols)
+        facts, body.facts = body.facts, Facts()
+        for fact in facts.learned:
+            body.facts.learn(renamed(fact, body.symbols), True)

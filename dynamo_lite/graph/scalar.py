@@ -348,6 +348,12 @@ def _root(a: float) -> float:
     return math.sqrt(a)
 
 
+def _rounded(number: float, digits: float) -> float:
+    if digits not in range(MOST_DIGITS + 1):
+        raise ValueError("round to so many digits has no rule")
+    return round(float(number), int(digits))
+
+
 def _finite(function: Callable[..., float]) -> Callable[..., float]:
     """`function` of math, where neither an operand nor the result is infinite or NaN."""
 
@@ -373,7 +379,8 @@ FUNCTIONS = {
 
 FUNCTIONS_OF_MATH = tuple(FUNCTIONS)
 FUNCTIONS["cabs"] = 2  # abs() of a complex number, of its parts
-FUNCTIONS["round"] = 2  # round(x, n) of a float, n a number from 0 to 22
+FUNCTIONS["round"] = 2  # round(x, n) of a float, n a number from 0 to MOST_DIGITS
+MOST_DIGITS = 22  # powers of ten up to that are floats
 
 HYPOT = math.hypot  # which csrc/functions.c calls
 
@@ -405,7 +412,7 @@ _EVALUATE = {
     **{name: _finite(getattr(math, name)) for name in FUNCTIONS_OF_MATH},
     "fabs": math.fabs,
     "cabs": _finite(lambda re, im: abs(complex(re, im))),
-    "round": _finite(lambda x, digits: round(x, int(digits))),
+    "round": _finite(_rounded),
 }
 
 COMPARISONS = frozenset({"lt", "le", "eq", "ne", "gt", "ge"})

@@ -18,10 +18,13 @@ from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.columns import columns
 from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import decompose
+from dynamo_lite.lower.frames import frames
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.lists import lists
+from dynamo_lite.lower.merge import merge
 from dynamo_lite.lower.numbers import numbers
+from dynamo_lite.lower.once import once
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
 from dynamo_lite.lower.products import products
@@ -36,6 +39,7 @@ def lower(graph: Graph, examples: Sequence[Any] | None = None) -> Graph:
     """The graph in primitives. examples: what goes in now; what suits only arrays that lie otherwise is not done."""
     result = clone(graph)
     lists(result)
+    merge(result)
     hoist(result)
     if examples is None:
         _lower(result, Orders({}, facts=result.facts))
@@ -63,5 +67,8 @@ def _lower(result: Graph, orders: Orders) -> None:
         functionalise(result, orders.are_alike)
     functionalise(result, pad(result))
     decompose(result)
+    if orders.lies is not None:
+        frames(result)
+    once(result)
     dead_code(result)
     shift(result)

@@ -10,11 +10,9 @@ INVARIANT: what an append tells a table of numbers' objects, it still does: such
 
 from __future__ import annotations
 
-from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.rewrite import is_structured, rename_symbols
-from dynamo_lite.graph.scalar import Symbol, renamed
+from dynamo_lite.graph.rewrite import drop_input, is_structured
 
 
 def lists(graph: Graph) -> None:
@@ -76,25 +74,8 @@ def _drop(graph: Graph, target: Node) -> None:
             place = node.args.index(target)
             for region in node.regions:
                 _drop(region, _inner(node, region, place))
-                _drop_input(region, place - _first(node))
+                drop_input(region, place - _first(node))
             node.args = (*node.args[:place], *node.args[place + 1 :])
-
-
-def _drop_input(body: Graph, place: int) -> None:
-    body.nodes.remove(body.inputs.pop(place))  # type: ignore[arg-type]
-    moved: dict[str, Symbol] = {}
-    for number, value in enumerate(body.inputs[place:], place):
-        if isinstance(value, Node):
-            value.params["index"] = number
-        else:
-            moved[value.name] = Symbol(value.name, value.kind, number)
-            body.inputs[number] = moved[value.name]
-    if moved:
-        body.symbols = body.symbols | moved
-        rename_symbols(body, body.symbols)
-        facts, body.facts = body.facts, Facts()
-        for fact in facts.learned:
-            body.facts.learn(renamed(fact, body.symbols), True)
 
 
 __all__ = ["lists"]

@@ -23,6 +23,7 @@ import numpy as np
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.rewrite import replace_uses
+from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.calls import labels_of
 from dynamo_lite.ops.registry import infer
@@ -39,13 +40,23 @@ def products(graph: Graph) -> None:
     nodes, graph.nodes = graph.nodes, []
     replaced: dict[Node, Node] = {}
     for node in nodes:
-        is_known = node.kind is NodeKind.CALL and node.op == "einsum" and node.params.get("packed")
-        made = _Products(graph, node).made() if is_known else None
+        made = _Products(graph, node).made() if _is_packed(node) else None
         if made is None:
             graph.nodes.append(node)
         else:
             replaced[node] = made
     replace_uses(graph, dict(replaced))
+
+
+def taken_apart(node: Node) -> tuple[Dim, ...] | None:
+    """How many products there are, along each label, of a node that `products` rewrites; else None."""
+    made = _Products(Graph(), node) if _is_packed(node) else None
+    return tuple(made.sizes.values()) if made is not None and made.form() is not None else None
+
+
+def _is_packed(node: Node) -> bool:
+    """Whether it is an einsum that capture has found to be one of few products."""
+    return node.kind is NodeKind.CALL and node.op == "einsum" and bool(node.params.get("packed"))
 
 
 class _Products:
@@ -56,21 +67,27 @@ class _Products:
         self.node = node
         self.terms, self.result = labels_of(node)
         shapes = [arg.array_type.shape for arg in node.args if isinstance(arg, Node)]
-        sizes = {label: size for one in zip(self.terms, shapes, strict=True) for label, size in zip(*one, strict=True)}
-        self.short = {label: size for label, size in sizes.items() if type(size) is int}
-        self.summed = sorted(label for label in sizes if label not in self.result)
+        pairs = (pair for one in zip(self.terms, shapes, strict=True) for pair in zip(*one, strict=True))
+        self.sizes: dict[str, Dim] = dict(pairs)
+        self.short = {label: size for label, size in self.sizes.items() if type(size) is int}
+        self.summed = sorted(label for label in self.sizes if label not in self.result)
         self.long = [label for label in self.result if label not in self.short]
 
-    def made(self) -> Node | None:
-        """An array of the sums, None where it is not known how NumPy adds."""
+    def form(self) -> tuple[Sum, str] | None:
+        """In what order NumPy adds, and how the result lies; None where that is not known."""
         if not self.long or not all(map(self.is_ordered, self.terms)) or not self.short.keys() >= set(self.summed):
             return None
         short = tuple(sorted(self.short.items()))
-        order = _order_of_sum(",".join(self.terms), self.result, short, self.node.array_type.dtype.char)
-        if order is None:
+        return _order_of_sum(",".join(self.terms), self.result, short, self.node.array_type.dtype.char)
+
+    def made(self) -> Node | None:
+        """An array of the sums, None where it is not known how NumPy adds."""
+        found = self.form()
+        if found is None:
             return None
+        order, layout = found
         type_ = self.node.array_type
-        params = {"shape": type_.shape, "dtype": type_.dtype, "order": "C"}
+        params = {"shape": type_.shape, "dtype": type_.dtype, "order": layout}
         made = self.graph.add_call("empty", (), params, ArrayType(type_.dtype, type_.shape), self.node.location)
         apart = [label for label in self.result if label in self.short]
         for places in itertools.product(*(range(self.short[label]) for label in apart)):
@@ -135,13 +152,15 @@ def _cells(labels: Sequence[str], sizes: dict[str, int]) -> list[dict[str, int]]
 
 
 @functools.cache
-def _order_of_sum(terms: str, result: str, short: tuple[tuple[str, int], ...], char: str) -> Sum | None:
-    """How NumPy adds the products of packed operands, into a result in C order; None if nothing explains its bits."""
+def _order_of_sum(terms: str, result: str, short: tuple[tuple[str, int], ...], char: str) -> tuple[Sum, str] | None:
+    """How NumPy adds the products of packed operands, and whether the result lies in C or F order; None if nothing
+    explains its bits, or it lies otherwise."""
     names, sizes = terms.split(","), dict(short)
     long = [label for label in result if label not in sizes]
     cells = _cells(sorted(label for label in sizes if label not in result), sizes)
     open_ = list(_candidates(len(cells), 4 if char == "f" else 2))
     samples = Samples(len(cells))
+    layouts = ["C", "F"]
     for lengths in _LONG:
         all_sizes = sizes | {label: lengths[place % len(lengths)] for place, label in enumerate(long)}
         operands = []
@@ -149,11 +168,10 @@ def _order_of_sum(terms: str, result: str, short: tuple[tuple[str, int], ...], c
             shape = tuple(all_sizes[label] for label in term)
             operands.append((samples.normal(*shape) * 4.0 ** samples.below(12, *shape)).astype(char))
         found = np.einsum(f"{terms}->{result}", *operands)
-        if not found.flags.c_contiguous:
-            return None
+        layouts = [layout for layout in layouts if found.flags[f"{layout}_CONTIGUOUS"]]
         each = [_one_product(names, result, operands, cell) for cell in cells]
         open_ = [order for order in open_ if np.array_equal(np.broadcast_to(_total(order, each), found.shape), found)]
-    return open_[0] if open_ else None
+    return (open_[0], layouts[0]) if open_ and layouts else None
 
 
 def _one_product(terms: Sequence[str], result: str, operands: Sequence[Array], at: dict[str, int]) -> Array:

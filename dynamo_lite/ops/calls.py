@@ -633,6 +633,10 @@ opaque(
 )
 
 
+_INTEGERS = np.ones(1, np.int64)
+_HANDS_BACK = np.round(_INTEGERS) is _INTEGERS  # NB: older NumPy (2.2) gives an array of integers itself, no copy
+
+
 @spell("round rint", "np.round", np.round, np.around)
 def _bind_round(ask: Relate, a: OperandArg, decimals: Int = 0, out: Out = None) -> Bound:
     if not isinstance(a, Node):
@@ -645,6 +649,8 @@ def _bind_round(ask: Relate, a: OperandArg, decimals: Int = 0, out: Out = None) 
         return ufunc_binder(UFUNCS["rint"])(ask, a, out=out)
     if out is not None:
         raise OpError("round to places with out= has no rule")
+    if _HANDS_BACK and a.array_type.dtype.kind in "iu" and decimals >= 0 and not a.array_type.scalar:
+        raise OpError("round of integers, of which this NumPy gives the array itself")
     return Bound("round", (a,), {"decimals": decimals})
 
 

@@ -54,6 +54,7 @@ def convert(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     leaves, shape, _ = _flat(value)
     params: dict[str, Any] = {"shape": shape}
     if dtype is not None:
+        _require_casts(value, dtype)
         params["dtype"] = dtype
     node = pending("array_of", tuple(leaves), params)
     if any(map(is_pending, leaves)) and dtype is None:
@@ -62,6 +63,19 @@ def convert(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
         if exact != node.array_type.dtype:
             raise OpError(f"a sequence whose dtype, {exact}, depends on the order of its items")
     return node
+
+
+def _require_casts(value: Any, dtype: np.dtype[Any]) -> None:
+    """Refuse a list known by its array for a dtype to which NumPy takes numbers one by one otherwise than a cast does:
+    an int that does not fit raises, and one becomes a float32 by way of a double."""
+    if isinstance(value, Filled):
+        source = value.array.array_type.dtype
+        is_exact = dtype.kind == "b" or np.can_cast(source, dtype, "safe")
+        if not is_exact and not (source == np.float64 and dtype.kind in "fc"):
+            raise OpError(f"a list of {source} as an array of {dtype}")
+    elif is_sequence(value):
+        for item in value:
+            _require_casts(item, dtype)
 
 
 def view(array: Node, op: str, params: dict[str, Any]) -> Node:

@@ -634,7 +634,7 @@ opaque(
 )
 
 
-@spell("roll", "np.roll", np.roll)
+@spell("roll copy", "np.roll", np.roll)
 def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrListOrNone = None) -> Bound:
     if not isinstance(shift, tuple) and (axis is None or isinstance(axis, int)):
         return _rolled(ask, a, shift, axis)
@@ -647,6 +647,8 @@ def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrLi
     if count > 1 and 1 in a.array_type.shape:
         raise OpError("np.roll of several axes makes one array, and so has other strides along axes of size 1")
     pairs = list(zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True))
+    moving = [pair for pair in pairs if pair[0] != 0]
+    pairs = moving or pairs[-1:]
     for places, along in pairs[:-1]:
         a = pending("roll", (a,), {"shift": places, "axis": axis_of(along, a.array_type.ndim)})
     return _rolled(ask, a, *pairs[-1])
@@ -654,6 +656,8 @@ def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrLi
 
 def _rolled(ask: Relate, a: Node, shift: Scalar, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
+    if shift == 0 and place is not None:
+        return Bound("copy", (a,), {"order": "K"})  # which lies as np.roll's result does
     if isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED and a.array_type.ndim:
         # Asked for lower/pad.py and decompose.py, which know the sizes of the parts then.
         size = product(a.array_type.shape) if place is None else a.array_type.shape[place]

@@ -15,14 +15,14 @@ from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.ops.conversion import is_sequence
+from dynamo_lite.ops.conversion import convert, is_sequence
 from dynamo_lite.ops.parameters import (
     ABSENT,
     ArrayArg,
     IntOrNone,
     Kind,
+    Nested,
     Number,
-    OperandArg,
     SizeArg,
     axis_of,
     one_of,
@@ -173,8 +173,10 @@ define(
 
 
 @spell("insert", "np.insert", np.insert)
-def _bind_insert(ask: Relate, arr: ArrayArg, obj: SizeArg, values: OperandArg, axis: IntOrNone = None) -> Bound:
+def _bind_insert(ask: Relate, arr: ArrayArg, obj: SizeArg, values: Nested, axis: IntOrNone = None) -> Bound:
     node = arr
+    if is_sequence(values):  # each number becomes one of that dtype, without an array of their own between
+        values = convert(values, node.array_type.dtype)
     if node.array_type.scalar or not node.array_type.ndim or (axis is not None and node.array_type.ndim != 1):
         raise OpError("np.insert along an axis of several")
     if axis is not None:

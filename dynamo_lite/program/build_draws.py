@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dynamo_lite._C import abi
 from dynamo_lite.graph.scalar import is_scalar
 from dynamo_lite.ops import draws, variates
@@ -36,7 +38,8 @@ class DrawBuilder(ListBuilder):
         kind, (type_,) = variates.kind_of(step.function), step.types
         chosen = self.chosen(step, frame)
         dtype = INT64 if kind in variates.OF_INTS else FLOAT64
-        if kind is None or type_.dtype != (dtype if chosen is None else chosen.dtype) or step.yields:
+        is_of_type = type_.dtype == (dtype if chosen is None else chosen.dtype) and _drawn_type(step, dtype) == dtype
+        if kind is None or not is_of_type or step.yields:
             raise NotCompiled(f"a draw by {step.function}")
         weights = dict(step.kwargs).get("p")
         if chosen is not None and type_.shape and weights is not None:
@@ -135,6 +138,12 @@ class DrawBuilder(ListBuilder):
         if number is None or number.kind != "int":
             raise NotCompiled("a bound that is no int")
         return number
+
+
+def _drawn_type(step: Call, usual: np.dtype[Any]) -> np.dtype[Any]:
+    """What a draw is asked to be drawn as. NB: a single float32 comes as a Python float, as a float64 does."""
+    asked = dict(step.kwargs).get("dtype")
+    return usual if asked is None else np.dtype(asked)
 
 
 def _given(step: Call, names: Collection[str]) -> dict[str, Any]:

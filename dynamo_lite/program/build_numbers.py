@@ -207,9 +207,18 @@ class NumberBuilder:
     # Operations
 
     def compare(self, name: str, left: Number, right: Number) -> Number:
-        if left.kind != right.kind or left.kind == "bool":
-            raise NotCompiled("a comparison of an int with a float")
+        if "bool" in (left.kind, right.kind):
+            raise NotCompiled("a comparison of bools")
+        if left.kind != right.kind:
+            left, right = self.exact_float(left), self.exact_float(right)
         return Number("bool", self.op(NAMES[name], left.value, right.value))
+
+    def exact_float(self, number: Number) -> Number:
+        """A number as a double of the same value, as Python compares ints with floats; declines where none may be."""
+        if number.kind == "float":
+            return number
+        self.require_between(number, -EXACT, EXACT)
+        return Number("float", self.as_float(number))
 
     def integer_op(self, name: str, operands: Sequence[Number]) -> Number:
         a, b = operands[0], operands[-1]

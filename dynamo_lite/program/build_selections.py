@@ -201,6 +201,12 @@ class SelectionBuilder(PlaceBuilder):
             raise NotCompiled("an order of what is no vector")
         self.require_short(source.sizes, source.axes)
 
+    def require_comparable(self, source: Array) -> None:
+        """A vector of whose elements C knows which are equal. NB: zeros of unlike sign are, and have other bytes."""
+        self.require_vector(source)
+        if source.dtype.char == "e":
+            raise NotCompiled(f"equal ones of {source.dtype}")
+
     def argsort(self, step: Call, frame: Frame) -> None:
         given = dict(step.kwargs)
         kind, axis = given.get("kind") or "quicksort", given.get("axis", -1)
@@ -212,7 +218,7 @@ class SelectionBuilder(PlaceBuilder):
     def unique(self, step: Call, frame: Frame) -> None:
         """The sorted elements, each once; their first indices, the inverse, and how often each is there."""
         given, source = dict(step.kwargs), self.array(step.args[0], frame)
-        self.require_vector(source)
+        self.require_comparable(source)
         asked = [0, *(place for place, name in enumerate(_RETURNS, 1) if given.get(name))]
         (size,), (axes,) = source.sizes, source.axes
         rooms = [self.new_room() for _ in range(4 if len(asked) > 1 else 1)]
@@ -234,7 +240,7 @@ class SelectionBuilder(PlaceBuilder):
 
     def sorted_once(self, source: Array, out: Memref) -> Number:
         """Write each element of a vector once, in order: how many there are."""
-        self.require_vector(source)
+        self.require_comparable(source)
         (size,) = source.sizes
         x, what = self.packed_copy(source), self.constant(INT64, source.dtype.num)
         self.helper("sort", (what, self.begin(x), size.value), failure=abi.RETURNED_CONDITION)

@@ -71,6 +71,7 @@ _LINALG: dict[str, tuple[str, str]] = {
 }
 _GUFUNCS = {name: getattr(np.linalg._umath_linalg, beneath, None) for name, (beneath, _) in _LINALG.items()}
 _INTERP = getattr(np.interp, "_implementation", np.interp).__globals__.get("compiled_interp")
+_HISTOGRAM = getattr(np.histogram, "_implementation", np.histogram)
 _EINSUM = getattr(np._core.multiarray, "c_einsum", None)
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
 
@@ -157,6 +158,9 @@ def _beneath(node: Node) -> Direct | None:
         return _C.searchsorted, (*node.args, node.params["side"]), {}
     if node.op == "einsum" and _EINSUM is not None:  # which params have it unoptimised
         return _EINSUM, (node.params["subscripts"], *node.args), {}
+    if node.op in ("histogram", "histogram_weighted") and counts_alike():
+        weights = node.args[1] if len(node.args) > 1 else None
+        return _C.histogram, (_HISTOGRAM, node.args[0], node.params["bins"], node.params["range"], weights), {}
     is_whole = node.op == "median" and node.params == {"axis": None, "keepdims": False}
     if is_whole and _has_doubles(node.args, 1):
         return _C.median, node.args, {}
@@ -172,6 +176,21 @@ def _interpolates_alike() -> bool:
     x = 6.0 * samples.uniform(2000) - 3.0
     assert _INTERP is not None
     return bool(np.array_equal(_C.interp(_INTERP, x, xp, fp), _INTERP(x, xp, fp)))
+
+
+@functools.cache
+def counts_alike() -> bool:
+    """Whether this NumPy's histogram has the bits of ours (csrc/histogram.c): numbers at and beside the edges tell."""
+    samples = Samples(6)
+    edges = np.linspace(-0.7, 2.9, 24)
+    beside = [np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)[1:]]
+    x = np.concatenate((edges, *beside, samples.uniform(70_000)))
+    weights = samples.normal(len(x))
+    for bins, limits, given in ((23, None, None), (23, None, weights), (7, (-0.25, 1), None), (7, (-0.25, 1), weights)):
+        ours = _C.histogram(None, x, bins, limits, given)
+        if not all(map(np.array_equal, ours, _HISTOGRAM(x, bins, limits, None, given))):
+            return False
+    return True
 
 
 def _keeps_dtype(node: Node) -> bool:

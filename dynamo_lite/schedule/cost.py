@@ -43,6 +43,7 @@ from dynamo_lite.graph.scalar import (
     total,
 )
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.lower.products import taken_apart
 from dynamo_lite.schedule.call import Evaluation, is_linalg
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.steps import (
@@ -80,6 +81,11 @@ NUMPY_OPS = {  # of other calls
     **{"linalg_cholesky": 5000.0, "linalg_eigh": 5500.0, "linalg_eigvalsh": 5000.0},
     **{"roll": 8000.0, "insert": 9000.0, "pad": 15000.0},  # which are written in Python
 }
+NUMPY_HISTOGRAM = 40000.0  # the same, of dtypes that csrc/histogram.c counts; and an element through it besides
+HISTOGRAM_NS = 6.0
+COUNTED = frozenset("dbBhHiIl")
+NUMPY_EINSUM = 3000.0  # of few products, which kernels compute; and a product
+EINSUM_NS = 1.5
 NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
@@ -441,7 +447,7 @@ def _own_time(node: Node, env: Env) -> float:
     operands = [arg for arg in node.args if isinstance(arg, Node)]
     if op.kind is OpKind.ELEMENTWISE:
         return LOOP_NS * _count(_types(node)[0].shape, env)
-    if op.kind is not OpKind.CALL:
+    if op.kind is not OpKind.CALL or taken_apart(node) is not None:
         return 0.0
     if node.op in _MASKED:
         return MASK_NS * _count(operands[0].array_type.shape, env)
@@ -477,6 +483,13 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
     if node.op == "cross" and node.array_type.dtype.char in "fd":
         return NUMPY_CROSS
+    if node.op.startswith("histogram") and isinstance(node.args[0], Node):
+        counted = node.args[0].array_type
+        if counted.dtype.char in COUNTED:
+            return NUMPY_HISTOGRAM + HISTOGRAM_NS * _count(counted.shape, env)
+    sums = taken_apart(node)
+    if sums is not None:
+        return NUMPY_EINSUM + EINSUM_NS * _count(sums, env)
     if kind is OpKind.CALL and node.op not in _MOVES:
         return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_OPS.get(node.op, NUMPY_CALL)
     read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))

@@ -124,7 +124,7 @@ def test_a_roll_is_two_stores(shape: tuple[int, ...], axis: int, shift: int, ord
     assert fast.stats()["native_calls"] >= 3
 
 
-@pytest.mark.parametrize(("shape", "shift", "axis"), [((2, 3), 4, 1), ((2, 3), 7, None), ((2, 3), 0, 0)])
+@pytest.mark.parametrize(("shape", "shift", "axis"), [((2, 3), 4, 1), ((2, 3), 7, None), ((2, 3), 0, None)])
 def test_a_roll_around_more_than_once_is_numpys(shape: tuple[int, ...], shift: int, axis: int | None) -> None:
     function = eval(f"lambda x: np.roll(x, {shift}, {axis}) + x", {"np": np})
     after = clone(dynamo_lite.compile(function).graph_for(np.zeros(shape)))

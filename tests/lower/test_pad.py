@@ -244,3 +244,17 @@ def test_a_stencil_along_the_only_axis_needs_one_array() -> None:
         text = padded(fn, np.ones(40))
         assert text.count("= empty_bordered") == 1 and "roll(%" not in text
     assert "roll(%" in padded(seen, np.ones(40)) and "roll(%" in padded(flat, np.ones(40))
+
+
+def by_nothing(x: Any) -> Any:
+    still = np.roll(x, 0, axis=0)
+    moved = np.roll(np.roll(x, 0, axis=1), 1, axis=0)
+    return still, moved * 2.0, np.roll(x, (0, 1), axis=(0, 1)), np.roll(x, (0, 0), axis=(0, 1))
+
+
+def test_rolls_by_nothing_are_copies() -> None:
+    x = np.arange(42.0).reshape(6, 7)
+    graph = str(dynamo_lite.compile(by_nothing).graph_for(x))
+    assert "shift=0" not in graph and graph.count("= copy(") == 3
+    for one in (x, np.asfortranarray(x), x[::2, ::-1], x[:, :1], np.broadcast_to(x[0], (3, 7)), x[:0]):
+        require_equal(by_nothing, copies_of(one), compile=dynamo_lite.compile)

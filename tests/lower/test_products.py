@@ -30,6 +30,7 @@ FEW: dict[str, tuple[tuple[int, ...], ...]] = {
     "...i,i->...": ((N, 5), (5,)),
     "ni,i,n->n": ((N, 5), (5,), (N,)),
     "ij,njk,kl->nil": ((2, 2), (N, 2, 2), (2, 2)),
+    "ijn,nj->ni": ((3, 3, N), (N, 3)),  # the result lies in F order
 }
 
 
@@ -131,3 +132,21 @@ def test_an_ellipsis(subscripts: str) -> None:
     for shape in ((4, 4), (4, 4, 4), (4,)):
         operands = [np.random.default_rng(k).normal(size=shape) for k in range(count)]
         same(program_of(subscripts, count), *operands)
+
+
+def test_a_product_of_matrices_lies_packed() -> None:
+    def program(a: Any, b: Any, x: Any) -> Any:
+        return np.einsum("ij,...j->...i", a @ b, x)
+
+    arguments = np.eye(3) + 0.2, np.eye(3) - 0.1, np.random.default_rng(6).normal(size=(N, 3))
+    assert "einsum" not in lowered(program, *arguments)
+    same(program, *arguments)
+    same(program, arguments[0].T, arguments[1].T, arguments[2])
+
+
+def test_few_products_pay_at_all_sizes() -> None:
+    fast = dynamo_lite.compile(lambda m, x: np.einsum("ij,nj->ni", m, x))
+    x = np.random.default_rng(7).normal(size=(200_000, 3))
+    for _ in range(2):
+        fast(np.eye(3), x)
+    assert fast.stats()["plain_calls"] == 0

@@ -157,6 +157,14 @@ def test_flags_of_draws_are_not_reported() -> None:
         require_same(far, lambda: (np.random.default_rng(3), 50))
 
 
+@pytest.mark.parametrize("call", ["random(", "standard_normal(", "standard_exponential(", "standard_gamma(2.5, "])
+@pytest.mark.parametrize("bits", BITS)
+def test_a_single_float32_is_a_float_that_was_drawn_otherwise(call: str, bits: Any) -> None:
+    """It takes half as many bits of the stream."""
+    function = looping(f"g.{call}dtype=np.float32)")
+    require_same(function, lambda: (np.ones(3), np.random.Generator(bits(5)), 3, 9))
+
+
 @pytest.mark.parametrize("answer", [lambda *_: False, lambda *given: given[-1].fill(0.5) or True])
 def test_what_is_not_as_it_was_tried_out_stays_a_call(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def arguments() -> tuple[Any, ...]:

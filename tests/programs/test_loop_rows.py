@@ -296,6 +296,10 @@ def in_two_lists(X: Any, n: int) -> Any:
     return [any(one is other for other in kept) for one in greatest]
 
 
+def shared(some: list[Any], others: list[Any]) -> list[bool]:
+    return [any(one is other for other in others) for one in some]
+
+
 @program(False)
 def numbers_in_two_lists(X: Any, n: int) -> Any:
     greatest, kept = [], []
@@ -307,7 +311,8 @@ def numbers_in_two_lists(X: Any, n: int) -> Any:
                 kept.append(number)
             own.append(number)
         greatest.append(max(own))
-    return [any(one is other for other in kept) for one in greatest]
+    # NB: in a function of its own, since from 3.12 on a comprehension's variables are those of the function around it
+    return shared(greatest, kept)
 
 
 @program(False)

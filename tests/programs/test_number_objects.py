@@ -463,3 +463,36 @@ def test_a_comparison_with_a_sign_is_an_int(backend: str) -> None:
     for n, k in ((3, 2), (3, 5), (0, 1)):
         args = np.ones(3), n, k
         assert told(args, fast(*args)) == told(args, signs(*args))
+
+
+# What capture knows, and plain Python computes anew in each iteration.
+KNOWN = (
+    *("r.append(sum(s) / len(s))", "q = n * 2.0; r.append(q); r.append(q)", "r.append(1.5); r.append(n * 1.0)"),
+    *("q = n * 2.0; r.append((q, q, j))", "q = k * 1000; r.append(q); p = q", "r.append([q, k * 10000])"),
+    *("r2.append(n * 2.0); r.append(r2[-1])", "q = n * 2.0 if j % 2 else q; r.append(q)", "x[j] = n * 2.0"),
+    *("p = q; q = n * 3.0; r.append(q); r.append(p)", "p = z = n * -1.0; r.append(p); q = z", "r.append(q)"),
+    *("r.append(float('nan'))", "r.append(float(k)); r.append(int(n))", "r.append(-n); r.append(+n)", "r += [n * 2.0]"),
+    *("r.extend((n * 2.0, q))", "r.append(abs(-n))", "r.append(max(n * 2.0, k))", "r.append(q); q = n * 2.0"),
+)
+BESIDE = ("A = np.linalg.inv(A)", "A = np.fft.fft(A).real", "A = A * 2")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("statements", KNOWN)
+def test_numbers_that_capture_knows_are_new_in_each_iteration(statements: str, backend: str) -> None:
+    def objects(value: Any) -> list[Any]:
+        return [one for part in value for one in objects(part)] if isinstance(value, list | tuple) else [value]
+
+    for beside, before in product(BESIDE, ("q = 0.25", "q = 5.5 * n")):
+        lines = [f"n = 3.5; k = 1000; s = [2.5, 1.5]; r = []; r2 = []; p = z = None; {before}"]
+        lines += ["for j in range(m):", f"    {statements}", f"    {beside}", "return r, r2, p, q, n, k, s, x"]
+        names: dict[str, Any] = {"np": np}
+        exec("def f(A, m, x):\n    " + "\n    ".join(lines), names)
+        fast: Any = dynamo_lite.compile(names["f"], backend=backend, options=OPTIONS)
+        for m in (3, 2, 5):
+            results = []
+            for function in (names["f"], fast, fast):
+                found = objects(function(np.array([[2.0, 1.0], [1.0, 3.0]]), m, [0.0] * 6))
+                same = [[one is other for one in found] for other in found]
+                results.append((list(map(repr, found)), same))
+            assert results[0] == results[1] == results[2]

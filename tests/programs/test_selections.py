@@ -386,6 +386,23 @@ def test_dtypes(name: str, dtype: str) -> None:
     require_equal(PROGRAMS[name], first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_zeros_of_unlike_sign_are_equal(dtype: str) -> None:
+    def f(x, n):
+        r = []
+        for _ in range(n):
+            r.append(np.unique(x))
+            r.append(np.unique(x[::-1], return_counts=True))
+        return r
+
+    first, *rest = [
+        lambda values=values: (np.array(values, dtype), 3)  # type: ignore[misc]
+        for values in ([0.5, 1.0, 0.5], [0.0, -0.0, 1.0, 0.0], [np.nan, -0.0, 0.0, -np.nan, np.nan])
+    ]
+    options = {"backend": "numba", "options": OPTIONS}
+    require_equal(f, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_errors_stand_where_numpy_raises_them(backend: str) -> None:
     """Of what is empty, and where an index is out of range: with all that was written before."""

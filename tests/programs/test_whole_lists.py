@@ -110,13 +110,31 @@ def loop_over_a_name_for_it(x: Any, w: Any, at: Any, ws: Any) -> Any:
     return out, at
 
 
+def of_other_dtypes(x: Any, w: Any, at: Any, ws: Any) -> Any:
+    """What NumPy makes of each number by itself: an int becomes a float32 by way of a double."""
+    y = w.astype(np.float32)
+    y[:] = at
+    return y, np.array(at, dtype=np.float32) + y, np.array(ws, dtype=np.float32), np.insert(y, 1, at)
+
+
+def of_short_ints(x: Any, w: Any, at: Any, ws: Any) -> Any:
+    return np.array(at, dtype=np.int8) + w.astype(np.int8)
+
+
+def into_short_ints(x: Any, w: Any, at: Any, ws: Any) -> Any:
+    y = w.astype(np.int8)
+    y[:] = at
+    return y * 2, np.insert(y, 1, at)
+
+
 FUNCTIONS = [taken, rows, operand, stored, added, reduced, made, joined, structure, both, changed, grown, looped]
-FUNCTIONS += [loop_that_stores, loop_over_a_name_for_it]
+FUNCTIONS += [of_other_dtypes, of_short_ints, into_short_ints, loop_that_stores, loop_over_a_name_for_it]
 
 
 def _calls() -> list[tuple[Any, ...]]:
     x, w = np.linspace(-1.0, 3.0, 12), np.linspace(0.5, 9.0, 12)
     others: list[list[Any]] = [PLACES[::-1], [*PLACES[:-1], -3], [True, *PLACES[1:]], [2.0, *PLACES[1:]]]
+    others += [[300, *PLACES[1:]], [9007199791611905, *PLACES[1:]], [-1, *PLACES[1:]]]
     others += [[np.int64(2), *PLACES[1:]], [2**40, *PLACES[1:]], [2**64, *PLACES[1:]], PLACES[:-1], []]
     numbers: list[list[Any]] = [WEIGHTS[::-1], [1, *WEIGHTS[1:]], [None, *WEIGHTS[1:]], ["", *WEIGHTS[1:]], WEIGHTS[:5]]
     numbers += [[float("nan"), *WEIGHTS[1:]], [1j, *WEIGHTS[1:]], [[1.0, 2.0], *WEIGHTS[1:]], []]
@@ -146,3 +164,25 @@ def test_one_program_for_all_lengths(fn: Callable[..., Any]) -> None:
         fast(x, w, [k % 12 for k in range(size)], [k * 0.5 for k in range(size)])
     assert fast.stats()["compiles"] == 1
     assert "the numbers of" in str(fast.explain())
+
+
+def filled(x: Any, first: int, dtype: Any, n: int) -> Any:
+    found = []
+    for k in range(n):
+        found.append(first + k * 100)
+    y = np.zeros(n, dtype)
+    y[:] = found
+    return y, np.array(found, dtype=dtype) + x.astype(dtype), np.insert(y, 0, [first, 2])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float16, np.float32, np.float64, np.complex64, bool])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lists_that_a_loop_fills_as_other_dtypes(backend: str, dtype: Any) -> None:
+    options = {"backend": backend, "options": {"cost_model": False, "recompile_limit": 100}}
+    for first, n in ((0, 1), (0, 2), (0, 3), (0, 30), (-1, 20), (9007199791611905, 20), (2**24 + 1, 20)):
+        require_equal(
+            filled,
+            lambda first=first, n=n: (np.ones(1), first, dtype, n),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options=options,
+        )

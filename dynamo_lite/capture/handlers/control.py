@@ -8,6 +8,7 @@ from dynamo_lite.capture import object_lists, scopes
 from dynamo_lite.capture.arms import BY_TRUTH, declining_way, raising_way
 from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
 from dynamo_lite.capture.consuming import gathered
+from dynamo_lite.capture.first_tests import entering_way, truth_now
 from dynamo_lite.capture.forks import fork, may_fork
 from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
@@ -103,16 +104,20 @@ def _has_no_truth(machine: Machine, value: ArrayValue) -> bool:
 
 
 def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
-    """The truth of what the jump at `place` pops. Where only the run knows it, and one way does nothing but raise, the
-    program goes the other way, and declines where that is wrong: plain Python then raises."""
-    value = machine.pop(frame)
-    raising = declining_way(machine.tracer, frame.code, place)
-    condition = None if raising is None else data_condition(machine, value)
+    """The truth of what the jump at `place` pops. Where only the run knows it, and one way does nothing but raise, or
+    it is the test of a `while` before that is traced, the program goes one way, and declines where that is wrong."""
+    value, tracer = machine.pop(frame), machine.tracer
+    raising = declining_way(tracer, frame.code, place)
+    entering = entering_way(frame.code, place) if raising is None and not machine.break_everywhere else None
+    condition = None if raising is entering is None else data_condition(machine, value)
     if condition is None:
         return known_truth(machine, value)
+    truth = truth_now(tracer, condition) if raising is None else not raising
+    if truth is None or (raising is None and truth is not entering and not tracer.peeling):
+        return known_truth(machine, value)
     number = as_number_here(machine, condition)
-    machine.tracer.require(negate(number) if raising else simplify(number))
-    return not raising
+    tracer.require(simplify(number) if truth else negate(number))
+    return truth
 
 
 def _forks(machine: Machine, frame: Frame) -> bool:
