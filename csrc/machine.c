@@ -458,7 +458,7 @@ dl_machine_layout(const DlLoopStep *step, int *first)
 }
 
 int
-dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first)
+dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first, npy_intp most)
 {
     if (self->n_rooms > 0 && dl_errstate_is_buffered() != 1) { /* NB: as in dl_machine_run */
         PyErr_Clear();
@@ -476,7 +476,7 @@ dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first)
                 }
                 continue;
             }
-            if (shape[row[j + 1]] > DL_MOST_VECTOR || (product *= shape[row[j + 1]]) > DL_MOST_VECTOR) {
+            if (shape[row[j + 1]] > most || (product *= shape[row[j + 1]]) > most) {
                 return 0;
             }
         }

@@ -406,6 +406,7 @@ struct DlProgram {
     struct DlOwned *owned;   /* and the objects there */
     DlSingle *single; /* it is one map, for which the short way is prepared (map_single.c); or NULL */
     DlStraight *straight; /* it is one call of machine code, the same (straight.c); or NULL */
+    struct DlSmall *small; /* what runs small arrays once they are often there (small.c); or NULL */
     int tries_short;   /* that way is tried first */
     DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };

@@ -2,8 +2,8 @@
  *
  * The short way fills the code's block (machine.c) from the inputs and hands out what is in it, without registers and
  * without clocks. Whatever is not as the code wants it is left to the long way, from the begin: what is written of arrays from
- * outside is put back before, and only arrays of a few bytes are written here. INVARIANT: the GIL is held and no Python code runs from where the block is filled to where the code returns, so
- * that one block is enough.
+ * outside is put back before, and only arrays of a few bytes are written here. INVARIANT: the GIL is held and no Python
+ * code runs from where the block is filled to where the code returns, so that one block is enough.
  */
 #include "program.h"
 #include "maps.h"
@@ -16,8 +16,8 @@
 enum { MOST_NUMBERS = 64, MOST_ARRAYS = 8, MOST_OUTPUTS = 8, MOST_WRITTEN = 4, SMALL_BYTES = 512 };
 enum { MOST_SCRATCH = 1 << 15, MOST_LOOPS = 32 };
 
-/* FROM_RESULT: a NumPy scalar that the code hands on; FROM_CARRIED: an array that it hands on, whose elements go into the
-   made one that stands in its place before. */
+/* FROM_RESULT: a NumPy scalar that the code hands on; FROM_CARRIED: an array that it hands on, whose elements go into
+   the made one that stood in its place before. */
 typedef enum { FROM_INPUT, FROM_MADE, FROM_NUMBER, FROM_RESULT, FROM_CARRIED, FROM_CONSTANT, FROM_YIELD, FROM_NOWHERE } From;
 
 /* A value that goes into the code, or an output of the program. */
@@ -350,7 +350,7 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
             return 0;
         }
     }
-    if (!dl_machine_takes(self->machine, self->words, self->first) || !save(self, inputs)) {
+    if (!dl_machine_takes(self->machine, self->words, self->first, DL_SMALL_ELEMENTS) || !save(self, inputs)) {
         return 0;
     }
     dl_machine_fill_range(self->words);
@@ -368,7 +368,8 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
     }
     program->tries_short = done; /* NB: what has declined once will do so again, and then each call computes twice */
     for (int i = 0; i < self->n_outputs && done; i++) {
-        if (self->outputs[i].from == FROM_RESULT || self->outputs[i].from == FROM_CARRIED) { /* an object that went in is none that is made */
+        if (self->outputs[i].from == FROM_RESULT || self->outputs[i].from == FROM_CARRIED) {
+            /* NB: an object that went in is none that is made */
             done = self->words[self->outputs[i].word + DL_RESULT_ORIGIN] == 0;
         }
         if (self->outputs[i].from == FROM_YIELD) {
@@ -379,6 +380,12 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
         restore(self, inputs);
     }
     return done;
+}
+
+int
+dl_straight_is_ready(const DlProgram *program)
+{
+    return dl_machine_latest(program->straight->machine, program->care) != NULL;
 }
 
 int

@@ -7,6 +7,9 @@ such a program without registers).
     r1 = y[0]; r2 = y[1]; r3 = empty((2,)); r4 = r3[0]; map into r4: r1 * s0 ...
     ->  r3 = empty((2,)); loop range(0, 1) of (y, r3, s0)
 
+Of small arrays, which have kernels of their own, `straight_arrays` makes such a routine besides: the arrays that it hands
+out are carried by the loop. The steps stay what the program runs where an array is not small (csrc/small.c).
+
 INVARIANT: what the steps write of arrays from outside is saved where it was saved before, in front of the loop.
 """
 
@@ -47,27 +50,45 @@ _NOTHING: dict[str, Scalar] = {"int": 0, "float": 0.0, "bool": False}  # what nu
 
 def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Target) -> Schedule:
     """The schedule with its steps in one routine, if they can be. types: of the inputs, None for numbers."""
+    return _straight(schedule, types, target, False) or schedule
+
+
+def may_be_straight(schedule: Schedule) -> bool:
+    """Whether it may be worth while to look for a routine of small arrays."""
+    has_loops = any(isinstance(step, Loop) for step in schedule.steps)
+    return not has_loops and any(isinstance(step, Map | Reduce | Call) for step in schedule.steps)
+
+
+def straight_arrays(schedule: Schedule, types: Sequence[ArrayType | None], target: Target) -> Schedule | None:
+    """The schedule with its steps in one routine that makes arrays, or None. `straight` has left it as it was."""
+    return _straight(schedule, types, target, True)
+
+
+def _straight(
+    schedule: Schedule, types: Sequence[ArrayType | None], target: Target, of_arrays: bool
+) -> Schedule | None:
     allocs = [step for step in schedule.steps if isinstance(step, Alloc)]
     saves = [step for step in schedule.steps if isinstance(step, Save)]
     steps: list[Step] = [step for step in schedule.steps if not isinstance(step, Alloc | Save)]
     if not steps or not all(map(_is_plain, allocs)):
-        return schedule
-    segment = _Segment(schedule, types, allocs)
+        return None
+    segment = _Segment(schedule, types, allocs, of_arrays)
     if not all(map(segment.takes, steps)) or not all(map(segment.hands_out, schedule.outputs)):
-        return schedule
+        return None
     shown = _shown(steps, saves)
     if not all(_is_early(view.params) for view in shown):
-        return schedule
+        return None
     loop, constants = segment.loop(steps)
     machine = target.machine(loop)
-    if machine is None:
-        return schedule
+    if machine is None or (not of_arrays and (machine.vectors or machine.rooms)):
+        return None
     before: tuple[Step, ...] = (*allocs, *segment.begins(), *shown, *saves)
     return replace(
         schedule,
         n_registers=segment.n_registers,
         constants=(*schedule.constants, *constants),
         steps=(*before, replace(loop, machine=machine)),
+        blocks=(),
         outputs=tuple(map(segment.output, schedule.outputs)),
         kept=-1 if schedule.kept < 0 else len(before),
     )
@@ -114,8 +135,11 @@ def _symbols(value: Any, accepts: Any) -> bool:
 class _Segment:
     """What the steps handle: registers and numbers from outside, and what they hand out."""
 
-    def __init__(self, schedule: Schedule, types: Sequence[ArrayType | None], allocs: list[Alloc]) -> None:
+    def __init__(
+        self, schedule: Schedule, types: Sequence[ArrayType | None], allocs: list[Alloc], of_arrays: bool
+    ) -> None:
         self.schedule = schedule
+        self.of_arrays = of_arrays  # whether steps may handle, and make, arrays
         self.types: dict[int, ArrayType] = {i: type_ for i, type_ in enumerate(types) if type_ is not None}
         self.types.update((step.dst, ArrayType(step.dtype, step.shape)) for step in allocs)
         self.made = {step.dst for step in allocs}
@@ -159,7 +183,8 @@ class _Segment:
     def takes(self, step: Step) -> bool:
         """Note what a step uses and yields; whether it may be part of a routine."""
         if isinstance(step, View):
-            if not self.uses(Reg(step.src)) or not self.asks(step.params) or step.src not in self.base:
+            fits = self.of_arrays or step.kind in ("basic_index", "transpose")
+            if not fits or not self.uses(Reg(step.src)) or not self.asks(step.params) or step.src not in self.base:
                 return False
             self.dtypes[step.dst] = self.dtypes[step.src]
             if step.scalar:
@@ -168,16 +193,18 @@ class _Segment:
                 self.base[step.dst] = self.base[step.src]
             return True
         if isinstance(step, Map):
-            return self.asks(step.shape) and all(map(self.uses, step.operands)) and self.takes_results(step)
+            fits = step.shape == () or (self.of_arrays and self.asks(step.shape))
+            return fits and all(map(self.uses, step.operands)) and self.takes_results(step)
         if isinstance(step, Reduce):
             kept = [dim for axis, dim in enumerate(step.shape) if axis not in step.axes]
             if step.keepdims:
                 kept = [1 if axis in step.axes else dim for axis, dim in enumerate(step.shape)]
-            fits = self.asks(step.shape) and all(map(self.uses, step.operands))
+            fits = self.of_arrays and self.asks(step.shape) and all(map(self.uses, step.operands))
             self.makes(step.dst, ArrayType(step.dtype, tuple(kept), step.scalar))
             return fits
         if isinstance(step, Call):
-            fits = all(map(self.uses_all, (*step.args, *(value for _, value in step.kwargs))))
+            fits = self.of_arrays and all(map(self.uses_all, (*step.args, *(value for _, value in step.kwargs))))
+            fits = fits and all(self.asks(type_.shape) for type_ in step.types)
             for dst, type_ in zip(step.dsts, step.types, strict=True):
                 self.makes(dst, type_)
             self.own.update((symbol.name, symbol) for symbol in step.yields)
@@ -214,8 +241,10 @@ class _Segment:
                     self.written.add(base)
                 elif base not in self.locals:
                     return False
-            else:
+            elif scalar or self.of_arrays:
                 self.makes(out, ArrayType(dtype, step.shape, scalar))
+            else:
+                return False
         return True
 
     def takes_choice(self, step: Cond) -> bool:
