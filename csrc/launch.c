@@ -497,7 +497,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
         return 0;
     }
     int status = 2;
-    if (program->small != NULL && !program->tries_short && end == NULL && !program->never) {
+    if (program->small != NULL && end == NULL && !program->never) {
         status = dl_small_try(program, inputs, outputs, world);
         program->time = 1.0;
     }

@@ -460,8 +460,8 @@ dl_machine_layout(const DlLoopStep *step, int *first)
 int
 dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first, npy_intp most)
 {
-    if (self->n_rooms > 0 && dl_errstate_is_buffered() != 1) { /* NB: as in dl_machine_run */
-        PyErr_Clear();
+    int is_buffered = 1;
+    if (self->n_rooms > 0 && (!dl_errstate_is_known(&is_buffered) || !is_buffered)) { /* NB: as in dl_machine_run */
         return 0;
     }
     for (int i = 0; i < self->n_vectors; i++) {

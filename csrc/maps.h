@@ -38,7 +38,7 @@ int dl_straight_is_ready(const DlProgram *program);
 typedef struct DlSmall DlSmall;
 enum { DL_SMALL_ELEMENTS = 1024 }; /* of a vector there */
 int dl_small_begin(DlProgram *program, PyObject *make_small);
-/* That routine, borrowed, or NULL. */
+/* That routine, borrowed, or NULL: there is none, or it has not stayed. */
 PyObject *dl_small_routine(const DlProgram *program);
 /* The short way by it. */
 int dl_small_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs);

@@ -15,16 +15,17 @@
 enum {
     TRIALS = 16,          /* calls, every other one by the routine */
     MOST_MISSES = 64,     /* one after the other, after which it is tried no more */
+    MOST_LEARNED = 16,    /* error states; where each call has its own, the steps are faster */
 };
 
 struct DlSmall {
     PyObject *ask;           /* makes the routine; borrowed from the program, or NULL once it has been called */
     DlProgram *routine;      /* the same, or NULL */
     int64_t until, best[2];  /* steps to run until then; the least nanoseconds of the routine, and of the steps */
-    int trials, misses;
+    int trials, misses, learned; /* the last: how often it was found out what NumPy's error state says */
 };
 
-static int64_t steps_before = 150000; /* which take about as long as to make a routine; < 0: it always stays */
+static int64_t steps_before = 60000; /* which take about as long as to make a routine; < 0: it always stays */
 
 /* Whether all arrays that go in are small. */
 static int
@@ -38,7 +39,17 @@ are_small(const DlProgram *program, PyObject *const *inputs)
     return 1;
 }
 
-/* Ask for the routine, which there may be none of: 0; -1 with what it raised set. */
+/* Count that a run has declined, if it has. */
+static void
+note_decline(DlProgram *program, int status, DlDecline reason)
+{
+    if (status > 0) {
+        program->last_decline = reason;
+        program->declines[reason]++;
+    }
+}
+
+/* Ask for the routine, which there may be none of: 0, -1, or 1 where that fails. */
 static int
 make(DlProgram *program)
 {
@@ -56,17 +67,21 @@ make(DlProgram *program)
     made = dl_interrupts_resume(&deferral, made);
     dl_hook_resume();
     dl_fp_set(before);
-    if (made == NULL || made == Py_None) {
-        Py_XDECREF(made);
-        return made ? 0 : -1;
+    if (made == Py_None) {
+        Py_DECREF(made);
+        return 0;
     }
     DlProgram *routine = (DlProgram *)dl_program_own(program, made);
-    if (routine == NULL || !Py_IS_TYPE(routine, Py_TYPE(program)) || routine->n_inputs != program->n_inputs
-        || routine->n_outputs != program->n_outputs) {
-        if (routine != NULL) {
-            PyErr_SetString(PyExc_TypeError, "make_small: no program with the same inputs and outputs");
-        }
-        return -1;
+    if (routine != NULL && (!Py_IS_TYPE(routine, Py_TYPE(program)) || routine->n_inputs != program->n_inputs
+                            || routine->n_outputs != program->n_outputs)) {
+        PyErr_SetString(PyExc_TypeError, "make_small: no program with the same inputs and outputs");
+        routine = NULL;
+    }
+    if (routine == NULL) {
+        DlRun run = {.program = program};
+        DlStatus status = dl_failed(&run, DL_REASON_COMPILE);
+        note_decline(program, status, run.reason);
+        return status;
     }
     small->routine = routine->straight ? routine : NULL;
     small->trials = small->routine ? TRIALS : 0;
@@ -104,8 +119,9 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
             small->until = steps_before;
             return 2;
         }
-        if (make(program) < 0) {
-            return -1;
+        int status = make(program);
+        if (status != 0) {
+            return status;
         }
     }
     if (small->trials == 0 || !are_small(program, inputs)) {
@@ -115,6 +131,7 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
         small->routine->tries_short = 0;
         int status = dl_program_run((PyObject *)small->routine, inputs, outputs, NULL, world);
         small->routine->tries_short = 1;
+        note_decline(program, status, small->routine->last_decline);
         if (status > 0 || !dl_straight_is_ready(small->routine)) {
             give_up(program);
         }
@@ -123,6 +140,9 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
             program->tries_short = 1;
         }
         return status > 0 ? 2 : status;
+    }
+    if (dl_errstate_is_buffered() < 0) { /* NB: as of now the short way knows */
+        return -1;
     }
     int by_steps = small->trials % 2;
     int64_t began = dl_world_clock();
@@ -143,8 +163,15 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
 int
 dl_small_try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world)
 {
+    int is_buffered, status = 2;
     Py_INCREF(program);
-    int status = try(program, inputs, outputs, world);
+    if (!program->tries_short) {
+        status = try(program, inputs, outputs, world);
+    }
+    else if (program->small->learned < MOST_LEARNED && !dl_errstate_is_known(&is_buffered)) {
+        program->small->learned++; /* NB: that runs Python code, which the short way must not */
+        status = dl_errstate_is_buffered() < 0 ? -1 : 2 * !dl_small_run(program, inputs, outputs);
+    }
     Py_DECREF(program);
     return status;
 }
@@ -164,7 +191,8 @@ dl_small_begin(DlProgram *program, PyObject *make_small)
 PyObject *
 dl_small_routine(const DlProgram *program)
 {
-    return program->small ? (PyObject *)program->small->routine : NULL;
+    const DlSmall *small = program->small;
+    return small && (small->trials > 0 || program->tries_short) ? (PyObject *)small->routine : NULL;
 }
 
 /* run_small_after(steps): see steps_before. */

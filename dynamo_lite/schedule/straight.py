@@ -10,7 +10,7 @@ such a program without registers).
 Of small arrays, which have kernels of their own, `straight_arrays` makes such a routine besides: the arrays that it hands
 out are carried by the loop. The steps stay what the program runs where an array is not small (csrc/small.c).
 
-INVARIANT: what the steps write of arrays from outside is saved where it was saved before, in front of the loop.
+INVARIANT: what the steps write of arrays from outside is saved in front of the loop, for that may decline at its end.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ def _straight(
     segment = _Segment(schedule, types, allocs, of_arrays)
     if not all(map(segment.takes, steps)) or not all(map(segment.hands_out, schedule.outputs)):
         return None
+    saved = {save.src for save in saves}
+    saves += [Save(one) for one in segment.targets if one not in saved and segment.base[one] not in saved]
     shown = _shown(steps, saves)
     if not all(_is_early(view.params) for view in shown):
         return None
@@ -90,7 +92,7 @@ def _straight(
         steps=(*before, replace(loop, machine=machine)),
         blocks=(),
         outputs=tuple(map(segment.output, schedule.outputs)),
-        kept=-1 if schedule.kept < 0 else len(before),
+        kept=-1,
     )
 
 
@@ -149,6 +151,7 @@ class _Segment:
         self.scalars: set[int] = set()  # registers that get a NumPy scalar
         self.captured: list[int] = []  # registers from outside
         self.written: set[int] = set()
+        self.targets: dict[int, None] = {}  # registers that show what is written of arrays that go in, in order
         self.symbols: dict[str, Symbol] = {}  # from outside, in order
         self.own: dict[str, Symbol] = {}  # which the steps yield
         self.locals: dict[int, ArrayType] = {}  # arrays that steps make
@@ -217,6 +220,14 @@ class _Segment:
             return self.uses(step.condition) and all(map(self.uses, step.operands)) and self.takes_choice(step)
         return isinstance(step, Require) and self.asks(step.condition)
 
+    def writes(self, register: int) -> None:
+        """Note that what a register shows is written."""
+        base = self.base[register]
+        self.uses(Reg(base))
+        self.written.add(base)
+        if base not in self.made:
+            self.targets[register] = None
+
     def makes(self, register: int, type_: ArrayType) -> None:
         """Note what a step makes."""
         self.dtypes[register] = type_.dtype
@@ -237,8 +248,7 @@ class _Segment:
             if into:
                 base = self.base.get(out)
                 if base in self.types:
-                    self.uses(Reg(base))
-                    self.written.add(base)
+                    self.writes(out)
                 elif base not in self.locals:
                     return False
             elif scalar or self.of_arrays:
@@ -252,10 +262,9 @@ class _Segment:
         for place in {*step.then.written, *step.orelse.written}:
             target = step.operands[place]
             base = self.base.get(target.index) if isinstance(target, Reg) else None
-            if base not in self.types:
+            if base not in self.types or not isinstance(target, Reg):
                 return False
-            self.uses(Reg(base))
-            self.written.add(base)
+            self.writes(target.index)
         if len(step.types) != len(step.dsts) or not all(type_.scalar for type_ in step.types):
             return False
         self.scalars.update(step.dsts)
