@@ -111,7 +111,7 @@ static int
 try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world)
 {
     DlSmall *small = program->small;
-    if (small->trials == 0) {
+    if (small->trials <= 0) {
         if (small->ask == NULL || (small->until -= program->n_steps) > 0) {
             return 2;
         }
@@ -124,14 +124,16 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
             return status;
         }
     }
-    if (small->trials == 0 || !are_small(program, inputs)) {
+    if (small->trials <= 0 || !are_small(program, inputs)) {
         return 2;
     }
     if (!dl_straight_is_ready(small->routine)) { /* NB: the long way compiles it */
         small->routine->tries_short = 0;
         int status = dl_program_run((PyObject *)small->routine, inputs, outputs, NULL, world);
         small->routine->tries_short = 1;
-        note_decline(program, status, small->routine->last_decline);
+        if (small->routine->last_decline == DL_REASON_COMPILE) {
+            note_decline(program, status, DL_REASON_COMPILE);
+        }
         if (status > 0 || !dl_straight_is_ready(small->routine)) {
             give_up(program);
         }
@@ -144,7 +146,7 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
     if (dl_errstate_is_buffered() < 0) { /* NB: as of now the short way knows */
         return -1;
     }
-    int by_steps = small->trials % 2;
+    int by_steps = small->trials & 1;
     int64_t began = dl_world_clock();
     int status = by_steps ? dl_program_steps((PyObject *)program, inputs, outputs, world)
                           : 2 * !dl_straight_run(small->routine, inputs, outputs);
@@ -154,7 +156,7 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
         return status;
     }
     small->best[by_steps] = small->best[by_steps] && small->best[by_steps] < time ? small->best[by_steps] : time;
-    if (--small->trials == 0) {
+    if (small->trials > 0 && --small->trials == 0) { /* NB: another thread may have tried it meanwhile */
         program->tries_short = small->best[0] < small->best[1];
     }
     return 0;
