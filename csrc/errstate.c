@@ -8,6 +8,7 @@
 #include "program.h"
 
 #include "interrupts.h"
+#include "kernel_code.h"
 #include "pyframe.h"
 
 enum { KNOWN_STATES = 4 };
@@ -277,9 +278,15 @@ dl_errstate_leave(DlRun *run)
     run->errstate = NULL;
 }
 
+/* NB: products with an inverse are the quotient unless one of them is too small for all of its digits, which the
+ * processor notes as an underflow (backends/kernels/quotients.py). */
 DlStatus
 dl_flags_judge(DlRun *run)
 {
+    if (run->flags & DL_FP_UNDER && run->program->inverts && !(run->outermost->program->care & DL_DIVIDES)) {
+        run->outermost->program->care |= DL_DIVIDES;
+        return dl_decline(run, DL_REASON_SMALL);
+    }
     int reports = dl_errstate_reports(run);
     return reports < 0 ? -1 : reports ? dl_decline(run, DL_REASON_FLAGS) : 0;
 }

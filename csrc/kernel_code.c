@@ -308,14 +308,14 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
 #define STRIDE_CLASS(name, letter, words) letter,
 #include "abi.def"
     };
-    char letters[DL_MAX_OPERANDS + 4];
+    char letters[DL_MAX_OPERANDS + 5];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
         letters[i] = class_letters[classes[i]][0];
     }
     int care = dl_kernel_care(run, kernel);
-    snprintf(letters + n, 4, "%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
-             care & DL_STRICT ? DL_ASKS_STRICT : "");
+    snprintf(letters + n, 5, "%s%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
+             care & DL_STRICT ? DL_ASKS_STRICT : "", care & DL_DIVIDES ? DL_ASKS_DIVISION : "");
     DlProgram *program = run->program;
     DlWatch watch;
     DlStatus status = dl_world_open(run, &watch, 1); /* if it declines, the code serves the next run */

@@ -46,8 +46,9 @@ typedef struct {
     unsigned flags;   /* gathered by dl_invoke_loop */
 } DlBlock;
 
-/* How careful code is, as bits: it asks which of two NaNs NumPy would keep; it computes extremes by NumPy's loops. */
-enum { DL_STRICT = 1, DL_BY_LOOPS = 2 };
+/* How careful code is, as bits: it asks which of two NaNs NumPy would keep; it computes extremes by NumPy's loops; it
+ * divides by numbers. */
+enum { DL_STRICT = 1, DL_BY_LOOPS = 2, DL_DIVIDES = 4 };
 
 /* As careful as a kernel's data have shown it must be. What one kernel meets, the program's others will. */
 static inline int

@@ -385,6 +385,7 @@ struct DlProgram {
     int32_t n_early;    /* instructions of numbers that wait for no step */
     DlDecline never;    /* if set: every run declines for it at once */
     int care;           /* how careful the code of all its kernels has to be (kernel_code.h) */
+    int inverts;        /* a kernel of it, or of a body, multiplies by the inverse of what it is to divide by */
     int num_threads;    /* its own limit; 0: the process's */
     PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
     DlStep *steps;
