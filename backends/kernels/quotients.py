@@ -5,13 +5,13 @@
 A division takes the processor as long as ten products. With p bits of precision, by = M 2^k and x = X 2^l (M and X of p
 bits), the sum errs by less than 2^(2 - 2p) x / by before it is rounded. So it is rounded as the quotient is unless that
 lies as near to the middle of two floats, which means that X 2^p or X 2^(p + 1) leaves at most 3 more, or less, than a
-multiple of M. Of an odd M there are a few such X, of twice an odd number, too, of others none: `inverse_of` tries them out
-(after N. Brisebarre, J.-M. Muller and S. K. Raina, Accelerating correctly rounded floating-point division when the divisor
-is known in advance, IEEE Transactions on Computers 53, 2004, where high is rounded; cut off it has the sign of low, so that
--0.0, infinities and NaNs are kept as they are, too).
+multiple of M. Of an odd M there are a few such X, of twice an odd number, too, of others none: `inverse_of` tries them
+out. (After N. Brisebarre, J.-M. Muller and S. K. Raina, Accelerating correctly rounded floating-point division when the
+divisor is known in advance, IEEE Transactions on Computers 53, 2004, where high is rounded. Cut off it has the sign of
+low, so that -0.0, infinities and NaNs are kept as they are, too.)
 
-INVARIANT: what the steps compute is the quotient, or they set the underflow flag: a product that lacks digits because it is
-too small sets it. A program with such a kernel declines then, and divides from the next run on (csrc/errstate.c).
+INVARIANT: what the steps compute is the quotient, or they set the underflow flag, as each product does that is too
+small for all of its digits. The program declines then, and divides from the next run on (csrc/errstate.c).
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ import functools
 from collections.abc import Iterator
 from fractions import Fraction
 
-import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from dynamo_lite.schedule.steps import DType
 
+BITS = {"f": 24, "d": 53}
 LARGEST = 2.0**60  # such a number has an inverse of which the low part is a normal float32
 
 
 def inverse_of(number: float, dtype: DType) -> tuple[float, float] | None:
     """The parts of the number's inverse, None if a quotient by it is to be divided."""
     features: dict[str, bool] = getattr(_multiarray_umath, "__cpu_features__", {})
-    if dtype.char not in "fd" or not features.get("FMA3", False) or not 1 / LARGEST <= abs(number) <= LARGEST:
+    if dtype.char not in BITS or not features.get("FMA3", False) or not 1 / LARGEST <= abs(number) <= LARGEST:
         return None
-    return _inverse_of(float(dtype.type(number)), np.finfo(dtype).nmant + 1)
+    return _inverse_of(float(dtype.type(number)), BITS[dtype.char])
 
 
 @functools.cache
@@ -51,8 +51,8 @@ def _inverse_of(number: float, bits: int) -> tuple[float, float] | None:
 
 
 def parts_of(m: int, bits: int) -> tuple[Fraction, Fraction] | None:
-    """The parts of the inverse of an integer of so many bits, None if it is a power of 2 or some quotient by it would be
-    rounded another way."""
+    """The parts of the inverse of an integer of so many bits, None if it is a power of 2, or some quotient by it would
+    be rounded another way."""
     exponent = 2 * bits - 1
     cut, rest = divmod(1 << exponent, m)
     if rest == 0:

@@ -90,7 +90,7 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
     is_complex = any(dtype.kind == "c" for dtype in in_dtypes)
     if not is_complex and target.exact(ufunc.__name__, in_dtypes, out_dtypes):
         divisor = node.args[1] if ufunc is np.divide else None
-        if type(divisor) in (int, float):
+        if isinstance(divisor, int | float):
             return Form(ufunc.__name__, in_dtypes, out_dtypes, inverse=target.inverse(divisor, in_dtypes[1]))
         return Form(ufunc.__name__, in_dtypes, out_dtypes)
     single = tuple(not isinstance(arg, Node) or not arg.array_type.shape for arg in node.args)
