@@ -148,12 +148,20 @@ build_alloc(DlBuilder *builder, PyObject *object, DlAllocStep *step)
 }
 
 static int
-build_errors(PyObject *object, DlErrorsStep *step)
+build_errors(const DlBuilder *builder, PyObject *object, DlErrorsStep *step)
 {
     int ignored = dl_build_int(object, "ignored"), reported = ignored == INT32_MIN ? ignored : dl_build_int(object, "reported");
+    int noted = reported == INT32_MIN ? reported : dl_build_int(object, "noted");
     step->ignored = (unsigned)ignored;
     step->reported = (unsigned)reported;
-    return reported == INT32_MIN ? -1 : 0;
+    step->noted = (unsigned)noted;
+    PyObject *warner = noted == INT32_MIN ? NULL : PyObject_GetAttrString(object, "warner");
+    if (warner == Py_None || warner == NULL) {
+        Py_XDECREF(warner);
+        return warner ? 0 : -1;
+    }
+    step->warner = dl_program_own(builder->program, warner);
+    return step->warner ? 0 : -1;
 }
 
 static int
@@ -209,7 +217,7 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
     case DL_STEP_TAKE:
         return dl_build_take(builder, object, &step->take);
     case DL_STEP_ERRORS:
-        return build_errors(object, &step->errors);
+        return build_errors(builder, object, &step->errors);
     default:
         return dl_build_refuse(builder, "not a step", object);
     }

@@ -201,6 +201,7 @@ entry_traverse(DlEntry *self, visitproc visit, void *arg)
     Py_VISIT(self->program);
     Py_VISIT(self->residual);
     Py_VISIT(self->exits);
+    Py_VISIT(self->look_again);
     Py_VISIT(self->restart);
     for (Py_ssize_t i = 0; i < self->n_returns; i++) {
         Py_VISIT(self->returns[i].constant);
@@ -217,6 +218,7 @@ entry_dealloc(DlEntry *self)
     Py_CLEAR(self->program);
     Py_CLEAR(self->residual);
     Py_CLEAR(self->exits);
+    Py_CLEAR(self->look_again);
     Py_CLEAR(self->restart);
     while (self->n_returns > 0) {
         self->n_returns--; /* NB: CPython 3.11's Py_CLEAR evaluates its argument twice */
@@ -256,6 +258,8 @@ static PyMemberDef entry_members[] = {
     {"program", T_OBJECT, offsetof(DlEntry, program), READONLY, "what computes the outputs from the inputs"},
     {"residual", T_OBJECT, offsetof(DlEntry, residual), READONLY, "what makes the value from slots and outputs"},
     {"exits", T_OBJECT, offsetof(DlEntry, exits), READONLY, "what goes on where a loop was left, by exit; or None"},
+    {"look_again", T_OBJECT, offsetof(DlEntry, look_again), 0,
+     "called where floating-point errors were to be reported the second, fourth, eighth ... time; or None"},
     {"restart", T_OBJECT, offsetof(DlEntry, restart), 0, "gives a function's code that comes back at a back edge; or None"},
     {"at_loop", T_BOOL, offsetof(DlEntry, at_loop), 0, "whether it begins with an iteration of a loop"},
     {"plain_on_decline", T_BOOL, offsetof(DlEntry, plain_on_decline), READONLY, "false: a decline raises Declined"},
@@ -594,6 +598,31 @@ entries(PyObject *module, PyObject *thing)
     return result;
 }
 
+/* drop(code, entry): forget that entry; whether it was one of code's. */
+static PyObject *
+drop(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *thing, *entry;
+    if (!PyArg_ParseTuple(args, "OO!:drop", &thing, &dl_entry_type, &entry)) {
+        return NULL;
+    }
+    PyCodeObject *code = code_of(thing);
+    DlCache *cache = code ? dl_cache_find(code) : NULL;
+    for (Py_ssize_t i = 0; cache != NULL && i < cache->n_entries; i++) {
+        if ((PyObject *)cache->entries[i] == entry) {
+            cache->n_entries--;
+            memmove(cache->entries + i, cache->entries + i + 1, (size_t)(cache->n_entries - i) * sizeof(DlEntry *));
+            Py_DECREF(entry); /* NB: the caller has it, too */
+            Py_RETURN_TRUE;
+        }
+    }
+    if (code == NULL) {
+        return NULL;
+    }
+    Py_RETURN_FALSE;
+}
+
 /* clear(code, owner=None): forget entries, counters, the skip mark and the re-encoded code; or the owner's entries
    and skip mark alone, since the counters are everybody's. */
 static PyObject *
@@ -723,6 +752,7 @@ PyMethodDef dl_cache_functions[] = {
     {"trials", get_trials, METH_VARARGS, "trials(code, owner): times of its calls for that on_miss, as Poll.times."},
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},
+    {"drop", drop, METH_VARARGS, "drop(code, entry): forget that entry; whether it was one of code's."},
     {"clear", (PyCFunction)(void (*)(void))clear, METH_VARARGS | METH_KEYWORDS,
      "clear(code, owner=None): forget its entries, counters and skip mark, or the entries and skip mark of one on_miss."},
     {"set_skip", (PyCFunction)(void (*)(void))set_skip, METH_VARARGS | METH_KEYWORDS,

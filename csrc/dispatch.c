@@ -148,6 +148,9 @@ note_decline(DlCache *cache, DlEntry *entry, double time)
         PyErr_SetObject(dl_declined_error, reason ? reason : Py_None);
         outcome = DL_ERROR;
     }
+    else if (entry->program_native && dl_program_reports(entry->program) && dl_entry_look_again(entry) < 0) {
+        outcome = DL_ERROR;
+    }
     Py_XDECREF(reason);
     return outcome;
 }

@@ -16,6 +16,7 @@ enum { KNOWN_STATES = 4 };
 typedef struct {
     PyObject *capsule, *raising; /* owned */
     unsigned reported;           /* flags that are not ignored */
+    unsigned warned;             /* those of which NumPy warns */
     int is_buffered;             /* nobody has called np.setbufsize */
 } ErrorState;
 
@@ -74,7 +75,9 @@ learn_state(ErrorState *state)
     for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows) && status == 0; i++) {
         PyObject *mode = PyDict_GetItemString(modes, error_rows[i].name);
         int ignored = mode != NULL && PyUnicode_CompareWithASCIIString(mode, "ignore") == 0;
+        int warns = mode != NULL && PyUnicode_CompareWithASCIIString(mode, "warn") == 0;
         state->reported |= ignored ? 0 : error_rows[i].flag;
+        state->warned |= warns ? error_rows[i].flag : 0;
         PyObject *word = PyUnicode_FromString(ignored ? "ignore" : "raise");
         status = word ? PyDict_SetItemString(raising, error_rows[i].name, word) : -1;
         Py_XDECREF(word);
@@ -142,6 +145,7 @@ note_reported(DlRun *run)
             return -1;
         }
         run->reported = state->reported;
+        run->warned = state->warned;
         run->knows_reported = 1;
     }
     return learned;
@@ -178,13 +182,55 @@ in_force(const DlRun *run, unsigned reported)
         return reported; /* no program runs: one is built */
     }
     const DlErrorsStep *scope = &run->outermost->scope;
-    return (reported & ~flags_of(scope->ignored)) | flags_of(scope->reported);
+    return (reported & ~flags_of(scope->ignored | scope->noted)) | flags_of(scope->reported);
+}
+
+/* Of these flags, which are reported now, those that anybody would see. */
+static unsigned
+seen(const DlRun *run, unsigned flags)
+{
+    const DlRun *outermost = run->outermost;
+    unsigned warned = outermost ? run->warned & ~flags_of(outermost->scope.reported) : 0;
+    return (flags & warned) && dl_silence(run) ? flags & ~warned : flags;
 }
 
 int
 dl_errstate_reports(DlRun *run)
 {
-    return note_reported(run) < 0 ? -1 : (in_force(run, run->reported) & run->flags) != 0;
+    if (note_reported(run) < 0) {
+        return -1;
+    }
+    unsigned met = in_force(run, run->reported) & run->flags, reported = met ? seen(run, met) : 0;
+    run->flags &= ~(met & ~reported); /* nor is that asked again */
+    return reported != 0;
+}
+
+/* Warn of what was met of the kinds that are noted, or decline. */
+static DlStatus
+warn(DlRun *run, PyObject *warner)
+{
+    if (note_reported(run) < 0) {
+        return -1;
+    }
+    unsigned met = run->flags & run->reported & flags_of(run->outermost->scope.noted), bits = 0;
+    if (met == 0 || ((met & ~run->warned) == 0 && dl_silence(run))) {
+        return 0;
+    }
+    /* NB: what Python code runs here may let other threads run */
+    if ((met & ~run->warned) || warner == NULL || (run->strict && dl_pyframe_has_other_threads())) {
+        return dl_decline(run, DL_REASON_FLAGS);
+    }
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows); i++) {
+        bits |= met & error_rows[i].flag ? 1u << i : 0;
+    }
+    DlDeferral deferral;
+    dl_interrupts_defer(&deferral, NULL);
+    PyObject *number = PyLong_FromUnsignedLong(bits), *given = number ? PyObject_CallOneArg(warner, number) : NULL;
+    given = dl_interrupts_resume(&deferral, given);
+    Py_XDECREF(number);
+    int is_given = given ? PyObject_IsTrue(given) : -1;
+    Py_XDECREF(given);
+    return is_given < 0 ? -1 : is_given ? 0 : dl_decline(run, DL_REASON_FLAGS);
 }
 
 DlStatus
@@ -192,6 +238,9 @@ dl_errstate_set(DlRun *run, const DlErrorsStep *step)
 {
     DlStatus status = dl_flags_check(run);
     dl_errstate_leave(run);
+    if (status == 0 && run->outermost->scope.noted && run->flags) {
+        status = warn(run, step->warner);
+    }
     run->flags = 0;
     dl_fp_set(0);
     if (status == 0) {
@@ -237,9 +286,10 @@ dl_errstate_enter(DlRun *run)
     int learned;
     const ErrorState *state = current_state(&learned);
     run->reported = state ? state->reported : 0;
+    run->warned = state ? state->warned : 0;
     run->knows_reported = state != NULL;
     if (state != NULL) {
-        unsigned flags = in_force(run, state->reported);
+        unsigned flags = seen(run, in_force(run, state->reported));
         PyObject *raising = flags == state->reported ? state->raising : state_raising(flags, state->is_buffered);
         Py_XINCREF(raising); /* NB: setting may run code that replaces the known states */
         run->errstate = raising ? PyContextVar_Set(state_variable, raising) : NULL;
@@ -294,6 +344,12 @@ dl_flags_judge(DlRun *run)
 DlStatus
 dl_call_done(DlRun *run, PyObject *result)
 {
+    if (run->outermost != NULL && run->outermost->scope.noted) {
+        run->flags |= dl_fp_get();
+    }
     dl_fp_set(0); /* NB: flags that NumPy met and ignores stay set behind a call */
-    return result == NULL ? dl_failed(run, DL_REASON_CALL) : 0;
+    if (result != NULL) {
+        return 0;
+    }
+    return dl_failed(run, PyErr_ExceptionMatches(PyExc_FloatingPointError) ? DL_REASON_FLAGS : DL_REASON_CALL);
 }

@@ -522,6 +522,12 @@ dl_program_n_most_outputs(PyObject *program)
     return ((DlProgram *)program)->n_most_outputs;
 }
 
+int
+dl_program_reports(PyObject *program)
+{
+    return ((DlProgram *)program)->last_decline == DL_REASON_FLAGS;
+}
+
 double
 dl_program_time(PyObject *program)
 {
@@ -720,7 +726,8 @@ PyMethodDef dl_launch_functions[] = {
 int
 dl_launch_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0) {
+    if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_silence_register() < 0
+        || dl_slot_register() < 0) {
         return -1;
     }
     dl_fold_register();

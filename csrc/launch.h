@@ -43,6 +43,8 @@ int dl_program_run_short(PyObject *program, PyObject *const *inputs, PyObject **
 
 /* How long the run that ended last took: nanoseconds where the program has loops, else 1. */
 double dl_program_time(PyObject *program);
+/* Whether the last run declined since a floating-point error was to be reported. */
+int dl_program_reports(PyObject *program);
 
 /* Whether what a program has last declined for may lie in one iteration of its loop alone, and be over behind it. */
 int dl_program_may_go_on(PyObject *program);

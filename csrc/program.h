@@ -303,9 +303,11 @@ typedef struct {
     DlItem *places; /* ints */
 } DlTakeStep;
 
-/* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). */
+/* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). What was noted up to
+ * here, the warner is told of (ops/warner.py). */
 typedef struct {
-    unsigned ignored, reported;
+    unsigned ignored, reported, noted;
+    PyObject *warner; /* or NULL */
 } DlErrorsStep;
 
 typedef struct {
@@ -433,6 +435,7 @@ typedef struct DlRun {
     PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
     int knows_reported;
     unsigned reported;     /* flags that the caller's state does not ignore, once that is known */
+    unsigned warned;       /* those of which NumPy warns */
     DlErrorsStep scope;    /* of the outermost run: how the state differs from the caller's now */
     DlPool *pool;          /* of a loop; or NULL */
     struct DlBands *bands; /* maps that wait (bands.c), or NULL */
@@ -505,6 +508,10 @@ dl_flags_check(DlRun *run)
 DlStatus dl_call_done(DlRun *run, PyObject *result);
 /* Import what calls need of NumPy; 0 or -1. */
 int dl_errstate_register(void);
+
+/* silence.c: whether all that NumPy warns of goes unseen now. */
+int dl_silence(const DlRun *run);
+int dl_silence_register(void);
 /* Let invalid values alone raise in what NumPy is called for, until dl_errstate_back; a token, or NULL with an error. */
 PyObject *dl_errstate_invalid_alone(void);
 void dl_errstate_back(PyObject *token);

@@ -360,6 +360,7 @@ class CacheEntry:
     program: Program | Callable[..., Any] | None
     residual: Callable[..., Any] | types.CodeType | None
     exits: tuple[types.FunctionType, ...] | None
+    look_again: Callable[[CacheEntry], object] | None
     restart: Callable[[types.FunctionType], types.FunctionType | None] | None
     at_loop: bool
     plain_on_decline: bool
@@ -489,6 +490,9 @@ def add_entry(code: HasCode, entry: CacheEntry, /) -> None:
 
 def entries(code: HasCode, /) -> tuple[CacheEntry, ...]:
     """The entries of code, most recently hit first."""
+
+def drop(code: HasCode, entry: CacheEntry, /) -> bool:
+    """Forget that entry; whether it was one of code's."""
 
 def clear(code: HasCode, owner: object = None) -> None:
     """Forget the entries, counters and skip mark of code; with an owner (an on_miss) only what is its own."""

@@ -24,6 +24,7 @@ import numpy as np
 
 from dynamo_lite import _C, backends, breaks, budget, log, originals, policy, stance
 from dynamo_lite.backends import resolve
+from dynamo_lite.capture import warned
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.restraints import Restraints
 from dynamo_lite.capture.state import SkipFrame
@@ -105,6 +106,7 @@ _PLAIN_ENTRIES = 8
 _MUCH = 12  # operations behind a loop that are too many to run them plainly for its sake
 _LONG = 50  # of a segment that is not compiled once more for each side of the branch in front of it
 _INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
+_LOOKED_AGAIN = 4  # how often code is captured again for what NumPy warns of
 _ROUND = "the segments of a loop together"
 
 
@@ -155,6 +157,7 @@ class Compilation:
         self.resumes = Resumes(self.on_miss, watcher, self._note_resume, self._fail, self._restraints.sides)
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
+        self._looked_again: dict[types.CodeType, int] = {}  # how often code was captured again for what NumPy warns of
         self._replaced: tuple[types.CodeType, str] | None = None  # what ran plainly since that was replaced
         if fullgraph:
             for record in self._refusal():
@@ -259,6 +262,10 @@ class Compilation:
             return None
         self._require_one_graph(segment)
         segment.entry.judged = self.judged
+        if segment.capture.reporting and self._looked_again.get(code, 0) < _LOOKED_AGAIN:
+            segment.entry.look_again = functools.partial(
+                _look_again, weakref.ref(self), code, segment.capture.reporting
+            )
         if segment.entry.exits and self._watcher is None:
             segment.entry.restart = functools.partial(with_back_edges, weakref.ref(self.resumes))
             segment.entry.at_loop = self.resumes.begins_with_loop(code)
@@ -271,6 +278,12 @@ class Compilation:
             self._fail(function, error)
             return None
         return segment.entry
+
+    def drop(self, code: types.CodeType, entry: _C.CacheEntry) -> None:
+        """Forget an entry of `code`, which is to be captured once more."""
+        if _C.drop(code, entry):
+            self._looked_again[code] = self._looked_again.get(code, 0) + 1
+            self._entries[code] -= 1
 
     def _fail(self, function: types.FunctionType, error: Exception) -> None:
         """A defect of ours must not reach the user's program; it is said, counted, and an error where we test."""
@@ -708,6 +721,7 @@ class Compilation:
         self.resumes.clear()
         self._entries.clear()
         self._plain_entries.clear()
+        self._looked_again.clear()
         self._skipped.clear()
         self._waited.clear()
         self._waiting.clear()
@@ -717,6 +731,19 @@ class Compilation:
         self._pauses = False
         self._restraints.clear()
         self._means.clear()
+
+
+def _look_again(
+    compilation: weakref.ref[Compilation],
+    code: types.CodeType,
+    places: tuple[warned.ReportingPlace, ...],
+    entry: _C.CacheEntry,
+) -> None:
+    """An entry declines again and again over errors that are to be reported. Where NumPy has warned at one of its
+    places by now, it is captured once more, and gives these warnings itself."""
+    owner = compilation()
+    if owner is not None and warned.is_known_now(places):
+        owner.drop(code, entry)
 
 
 def _place_of(code: types.CodeType) -> tuple[str, int]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy._core import _methods
 
 from dynamo_lite import ops
-from dynamo_lite.capture import known, masks, whole_lists
+from dynamo_lite.capture import known, masks, warned, whole_lists
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar
 from dynamo_lite.capture.rows import filled_array, length_of_part
@@ -165,7 +165,7 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
         bound = replace(bound, params={**bound.params, "yields": (_open_size(tracer),)})
     try:
         with tracer.demands():
-            result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
+            result = warned.append(tracer, bound)
     except ops.OpError as error:
         if open_size:
             del tracer.graph.symbols[bound.params["yields"][0].name]

@@ -410,6 +410,7 @@ class Tracer:
         self.scopes = scopes  # what np.errstate changes is known to the graph
         self.errors = (0, 0)  # which floating-point errors are ignored, and reported in any case, by now
         self.depth = 0  # how many such scopes are open
+        self.reporting: dict[Any, Any] = {}  # places where an error may be reported (warned.py)
         self.forks: set[Any] | None = None  # branches on data outside of loops that break the graph; None: all do
         self.forked = 0  # how many such branches do not
         self.picked: dict[object, int] = {}  # by what an object is, its number

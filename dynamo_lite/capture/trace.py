@@ -54,6 +54,7 @@ from dynamo_lite.capture.state import (
 )
 from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
+from dynamo_lite.capture.warned import ReportingPlace
 from dynamo_lite.capture.whole_lists import check_unchanged
 from dynamo_lite.capture.wrap import number_sources, read_cell, realise
 from dynamo_lite.config import Config
@@ -102,7 +103,8 @@ class Capture:
 
     residual None: the program's first output is the return value. ends: "return", "break" or "rest" (the rest of the
     frame is plain Python). jumps: what `jump` made, one for each way out. loops: those that were met, and their fate.
-    stores: residual code stores to objects from outside, until when no interrupt is let in.
+    stores: residual code stores to objects from outside, until when no interrupt is let in. reporting: places where
+    floating-point errors may be reported, at which the program declines.
     """
 
     graph: Graph
@@ -116,6 +118,7 @@ class Capture:
     loops: tuple[LoopPlan, ...] = ()
     exits: tuple[types.FunctionType, ...] = ()
     stores: bool = False
+    reporting: tuple[ReportingPlace, ...] = ()
 
     @property
     def computes(self) -> bool:
@@ -394,6 +397,7 @@ def _trace(
         tuple(plan for plan in plans.values() if plan.outcome),
         exits,
         bool(tracer.stored),
+        tuple(tracer.reporting.values()),
     )
 
 

@@ -5,17 +5,22 @@ ignored, and which are reported in any case. A program declines where one is to 
 see such a state, too.
 
     with np.errstate(divide="ignore"): y = 1 / x    ->    error_state(ignored=1); divide(1, %x); error_state(ignored=0)
+
+Around an operation of whose errors NumPy has warned before, kinds are noted: ignored for the time being. The end of
+that part has a Warner (ops/warner.py), which is told what was met, and warns of it as NumPy would, if the caller's
+state says so; where it cannot, the program declines.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Argument, Location
+from dynamo_lite.graph.node import Argument, Location, Node
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.registry import OpDef, OpKind, Relate, define
 
@@ -40,20 +45,32 @@ def _infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> A
     return ArrayType(np.dtype(bool), (), True)
 
 
-def set_in_force(ignored: int, reported: int) -> None:
-    """Set NumPy's own state: what is reported in any case raises."""
+def set_in_force(ignored: int, reported: int, noted: int = 0, warner: Callable[[int], bool] | None = None) -> None:
+    """Set NumPy's own state: what is reported in any case raises. What was noted goes to `warner`; FloatingPointError
+    where that cannot warn."""
+    met, _met[:] = sum(1 << KINDS.index(kind) for kind in set(_met)), ()
     state = _outside.get()
     if state is None:
         state = dict(np.geterr())
-    _outside.set(state if ignored or reported else None)
+    _outside.set(state if ignored or reported or noted else None)
     modes: dict[str, Any] = {}
     for place, kind in enumerate(KINDS):
         modes[kind] = "ignore" if ignored >> place & 1 else "raise" if reported >> place & 1 else state[kind]
+        if noted >> place & 1 and state[kind] != "ignore":
+            modes[kind] = "call" if state[kind] == "warn" else "raise"
+    if "call" in modes.values():
+        np.seterrcall(lambda text, _: _met.append(_KIND_OF[text]))
     np.seterr(**modes)
+    if met and (warner is None or not warner(met)):
+        raise FloatingPointError("an error of which NumPy is to warn")
+
+
+_met: list[str] = []
+_KIND_OF = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 
 
 def _evaluate(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    set_in_force(params["ignored"], params["reported"])
+    set_in_force(**params)
     return np.True_
 
 
@@ -64,15 +81,24 @@ define(
         _infer,
         _evaluate,
         "From here on floating-point errors of the kinds in params ignored are, and those in params reported are "
-        "reported (bits: divide, over, under, invalid); others as the caller says.",
+        "reported (bits: divide, over, under, invalid); others as the caller says. Those in params noted are told to "
+        "the warner of the next error_state, if the caller is warned of them.",
     )
 )
 
 
-def set_state(graph: Graph, ignored: int, reported: int, location: Location | None) -> None:
+def set_state(
+    graph: Graph,
+    ignored: int,
+    reported: int,
+    location: Location | None,
+    noted: int = 0,
+    warner: Callable[[int], bool] | None = None,
+) -> Node:
     """Append the change of the state."""
-    params = {"ignored": ignored, "reported": reported}
-    graph.add_call("error_state", (), params, ArrayType(np.dtype(bool), (), True), location)
+    params: dict[str, Any] = {"ignored": ignored, "reported": reported}
+    params |= {"noted": noted} if noted else {"warner": warner} if warner is not None else {}
+    return graph.add_call("error_state", (), params, ArrayType(np.dtype(bool), (), True), location)
 
 
 __all__ = ["KINDS", "changed", "set_in_force", "set_state"]

@@ -372,7 +372,7 @@ class _Emitter:
         return True
 
     def error_state(self, node: Node) -> bool:
-        self.steps.append(Errors(node.params["ignored"], node.params["reported"]))
+        self.steps.append(Errors(**node.params))
         return True
 
     def new_container(self, node: Node) -> bool:

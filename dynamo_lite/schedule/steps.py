@@ -324,10 +324,13 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """From here on other floating-point errors are reported (ops/error_state.py); what was met before is judged."""
+    """From here on other floating-point errors are reported (ops/error_state.py); what was met before is judged, and
+    `warner` told of what was noted."""
 
     ignored: int
     reported: int
+    noted: int = 0
+    warner: Callable[[int], bool] | None = None
 
 
 Step: TypeAlias = (

@@ -147,7 +147,8 @@ def _step(step: Step) -> list[str]:
         target = f"r{step.src}[r{step.mask}] = r{step.value}" if put else f"r{step.dst} = r{step.src}[r{step.mask}]"
         return [f"{target} of {step.count}" + (f" at r{step.places}" if step.places >= 0 else "")]
     if isinstance(step, Errors):
-        return [f"errors ignored={step.ignored} reported={step.reported}"]
+        noted = f" noted={step.noted}" if step.noted else f" {step.warner}" if step.warner else ""
+        return [f"errors ignored={step.ignored} reported={step.reported}{noted}"]
     if isinstance(step, New) and step.value is not None:
         return [f"r{step.dst} = [{_value(step.value)}] * {_value(step.count)}"]
     if isinstance(step, New) and step.is_table:

@@ -1,0 +1,95 @@
+"""Floating-point errors of which NumPy has warned before, at the same place: the program warns of them itself.
+
+Enters a call that capture appends; leaves, around its nodes, two nodes of the error state (ops/error_state.py) where
+the registry of the module says that this operation, on this line, has been warned of. A program declines where an error
+is to be reported, since the kernel that met it does not know by which of its operations; of one alone it does. What may
+report something and is not in the registry is kept by its place: `is_known_now` says whether it is by now, so that it
+is worth to capture the code again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from dynamo_lite import ops
+from dynamo_lite.capture.state import Tracer
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops import error_state
+from dynamo_lite.ops.warner import Warner, kinds_known
+
+
+class ReportingPlace(NamedTuple):
+    """Where a ufunc may report an error: in a function with these globals."""
+
+    name: str
+    line: int
+    names: dict[str, Any]
+
+    @property
+    def kinds(self) -> int:
+        """Of which kinds of errors the module has been warned (bits)."""
+        return kinds_known(*self)
+
+
+def append(tracer: Tracer, bound: ops.Bound) -> Any:
+    """Append a bound call, as ``ops.apply``."""
+    graph, mark = tracer.graph, len(tracer.graph.nodes)
+    location = tracer.location()
+    result = ops.apply(graph, bound, location, tracer.relate)
+    reporting = [node for node in graph.nodes[mark:] if node.kind is NodeKind.CALL and ops.may_report(node)]
+    if len(reporting) != 1 or location is None or not (name := _name_of(reporting[0])):
+        return result
+    frame = tracer.frames[-1]
+    place = ReportingPlace(name, location.line, frame.namespace)
+    ignored, reported = tracer.errors
+    kinds = place.kinds & ~ignored & ~reported
+    if kinds:
+        before = error_state.set_state(graph, ignored, reported, location, noted=kinds)
+        graph.nodes.insert(mark, graph.nodes.pop())
+        assert graph.nodes[mark] is before
+        warner = Warner(name, location.filename, location.line, frame.namespace)
+        error_state.set_state(graph, ignored, reported, location, warner=warner)
+    else:
+        tracer.reporting[name, location.line, id(frame.namespace)] = place
+    return result
+
+
+_OF_SCALARS = frozenset(("scalar_add", "scalar_subtract", "scalar_multiply", "scalar_divide"))
+_POWERS = frozenset(("power", "float_power"))
+_BY_OTHERS = frozenset(("floor_divide", "remainder", "fmod", "hypot"))  # computed by other operations than NumPy's
+
+
+def _name_of(node: Node) -> str:
+    """The name by which NumPy warns of what `node` meets; "" where it is not certain that compiled code meets the same:
+    it is where each element comes of one operation, or of NumPy's own loop."""
+    op = ops.REGISTRY[node.op]
+    types = [arg.type for arg in (node, *node.args) if isinstance(arg, Node)]
+    if not all(isinstance(type_, ArrayType) and type_.dtype.char in "?bhilqBHILQfd" for type_ in types):
+        return ""
+    if op.name in _OF_SCALARS:
+        return op.name.replace("_", " ")
+    if op.kind is ops.OpKind.REDUCTION:
+        return "reduce"
+    if op.name == "ufunc_out":
+        return str(node.params["ufunc"].__name__)
+    if op.kind is not ops.OpKind.ELEMENTWISE or op.ufunc is None or op.name in _BY_OTHERS:
+        return ""
+    if op.name in _POWERS and _is_product(node):
+        return ""
+    return op.ufunc.__name__
+
+
+def _is_product(node: Node) -> bool:
+    """Whether a power may be computed by products, which meet errors of their own."""
+    exponent = node.args[1]
+    return type(exponent) not in (int, float) or (exponent >= 0 and exponent == int(exponent))  # type: ignore
+
+
+def is_known_now(places: Iterable[ReportingPlace]) -> bool:
+    """Whether NumPy has warned at one of these places by now."""
+    return any(place.kinds for place in places)
+
+
+__all__ = ["ReportingPlace", "append", "is_known_now"]

@@ -1,0 +1,124 @@
+"""The warnings of floating-point errors that a program gives itself, as NumPy would.
+
+Enters, while a program runs, the kinds of errors that one operation has met; leaves the warnings that NumPy gives of
+them: same text, category and place, by the interpreter's own `warn_explicit`, so that the filters and the registry of
+the user's module decide what becomes of them. INVARIANT: nothing of the user's runs meanwhile, and no exception comes
+of it: where the filters, or what shows warnings, are other than Python's own, the program declines (`are_plain`).
+
+The rule of who is told what is that of CPython's Python/_warnings.c, and of the order of kinds that of NumPy's
+umath/extobj.c.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import types
+import warnings
+from _warnings import warn_explicit as _warn
+from typing import Any
+
+_TEXTS = ("divide by zero", "overflow", "underflow", "invalid value")  # by the bits of ops/error_state.py
+_QUIET = frozenset(("default", "ignore", "module", "once"))  # actions that nobody notices if they happen twice
+_OWN = (
+    *("showwarning", "formatwarning", "_showwarnmsg", "_showwarnmsg_impl", "_formatwarnmsg", "_formatwarnmsg_impl"),
+    *("_showwarning_orig", "_formatwarning_orig", "WarningMessage"),
+)
+_CONTEXTS = bool(getattr(sys.flags, "context_aware_warnings", 0))  # each context has filters of its own
+
+
+def _python_s_own(name: str) -> Any:
+    """What the `warnings` module has under this name; an object that nothing is, where somebody has replaced it."""
+    found = getattr(warnings, name, None)
+    return found if getattr(found, "__module__", None) in ("warnings", "_py_warnings") else object()
+
+
+_OWNERS = tuple(map(_python_s_own, _OWN))
+_SHOWS = _OWN.index("_showwarnmsg_impl")
+_known_filters: list[Any] = []
+_known_default = ""
+
+
+def are_plain() -> bool:
+    """Whether a RuntimeWarning given now runs nothing but Python's own code, and raises nothing."""
+    global _known_filters, _known_default
+    if _CONTEXTS or sys.modules.get("warnings") is not warnings:
+        return False
+    names = warnings.__dict__
+    if (found := tuple(map(names.get, _OWN))) != _OWNERS and not _records(found):
+        return False
+    if sys.stderr is not None and not isinstance(sys.stderr, io.TextIOWrapper):
+        return False
+    filters, default = names.get("filters"), names.get("defaultaction")
+    if type(filters) is not list or type(default) is not str:
+        return False
+    if filters != _known_filters or default != _known_default:
+        if not _are_quiet(filters, default):
+            return False
+        _known_filters, _known_default = list(filters), default
+    return True
+
+
+def _records(found: tuple[Any, ...]) -> bool:
+    """Whether warnings are appended to a list: catch_warnings(record=True)."""
+    function = found[_SHOWS]
+    others_own = found[:_SHOWS] == _OWNERS[:_SHOWS] and found[_SHOWS + 1 :] == _OWNERS[_SHOWS + 1 :]
+    return others_own and _is_append(function)
+
+
+def _is_append(function: object) -> bool:
+    owner = getattr(function, "__self__", None)
+    return type(function) is types.BuiltinMethodType and type(owner) is list and function == owner.append
+
+
+def _are_quiet(filters: list[Any], default: str) -> bool:
+    """Whether all that may become of a RuntimeWarning is what nobody notices if it happens twice."""
+    for action, message, category, module, line in filters:
+        if type(category) is not type:
+            return False
+        if not issubclass(RuntimeWarning, category):
+            continue
+        if action not in _QUIET:
+            return False
+        if message is None and module is None and line == 0:
+            return True  # none of those behind it is asked
+    return default in _QUIET
+
+
+def kinds_known(name: str, line: int, names: dict[str, Any]) -> int:
+    """Which kinds of errors (bits) a module with these names has been warned of: by a ufunc, on a line."""
+    registry = names.get("__warningregistry__")
+    if type(registry) is not dict or not registry:
+        return 0
+    return sum(1 << place for place, text in enumerate(_texts(name)) if registry.get((text, RuntimeWarning, line)))
+
+
+def _texts(name: str) -> list[str]:
+    return [f"{text} encountered in {name}" for text in _TEXTS]
+
+
+class Warner:
+    """Warns of what the ufunc `name` has met on a line of a file, in a function with these globals."""
+
+    __slots__ = ("filename", "line", "name", "names", "texts")
+
+    def __init__(self, name: str, filename: str, line: int, names: dict[str, Any]) -> None:
+        self.name, self.filename, self.line, self.names = name, filename, line, names
+        self.texts = tuple((1 << place, text) for place, text in enumerate(_texts(name)))
+
+    def __repr__(self) -> str:
+        return f"<warnings of {self.name}, line {self.line}>"
+
+    def __call__(self, met: int) -> bool:
+        """Warn of the kinds that were met (bits); False, and nothing has happened, where that is left to NumPy."""
+        names = self.names
+        module, registry = names.get("__name__", "<string>"), names.get("__warningregistry__")
+        if type(registry) is not dict or type(module) is not str or not are_plain():
+            return False
+        for bit, text in self.texts:
+            if met & bit:
+                _warn(text, RuntimeWarning, self.filename, self.line, module, registry)
+        return True
+
+
+__all__ = ["Warner", "are_plain", "kinds_known"]
