@@ -2,10 +2,11 @@
  *
  * The leading axes of all that these steps read and make are the rows. Where the arrays that are read lie packed, in C
  * order, NumPy's results would, too; then the registers of these arrays show some rows after the other, and sizes read as
- * if there were no more (dl_dims_at). What is made on the way is as small as these rows, and what is needed behind is
- * copied to its place while it is in the cache. INVARIANT: afterwards the registers hold what they would if the steps
+ * if there were no more (dl_dims_at). What is made on the way is as small as these rows, and kernels write what is needed
+ * behind where it belongs (dl_blocks_array); what others make is copied there. INVARIANT: afterwards the registers hold what they would if the steps
  * had run one by one, or the program declines.
  */
+#include "arrays.h"
 #include "build.h"
 
 /* Bytes of an array: smaller ones stay in the cache by themselves (docs/performance.md); and of its rows at a time. Tests
@@ -14,6 +15,7 @@ static npy_intp least_bytes = 3 << 22, block_bytes = 1 << 17;
 
 enum {
     MOST_ROW = 1 << 18, /* bytes of one row */
+    LINE = 64,          /* bytes of a line of the cache */
 };
 
 /* ---- building ---- */
@@ -63,10 +65,11 @@ dl_blocks_build(DlBuilder *builder, PyObject *schedule)
 /* ---- running ---- */
 
 /* One block under way. */
-typedef struct {
+typedef struct DlBlockRun {
     DlRun *run;
     const DlRowBlock *block;
     npy_intp leading[DL_MAX_DIMS], rows;
+    npy_intp start, n; /* the rows that the steps run on */
     npy_intp row_bytes[DL_BLOCK_INPUTS];
     DlReg *inputs;      /* the registers of the inputs as they were */
     PyObject **results; /* owned: the whole arrays */
@@ -165,40 +168,100 @@ close_inputs(BlockRun *self)
     }
 }
 
-/* Make the whole array that result number i is rows of. */
+/* Whether so large an array in C order, NULL or these strides, is the rows at hand of an array that has all of them. */
 static int
-make_result(BlockRun *self, int i, const DlReg *part)
+is_rows(const BlockRun *self, npy_intp itemsize, int nd, const npy_intp *shape, const npy_intp *strides)
 {
-    npy_intp shape[DL_MAX_DIMS];
-    memcpy(shape, part->shape, (size_t)part->nd * sizeof *shape);
-    memcpy(shape, self->leading, (size_t)self->block->leading.n * sizeof *shape);
-    Py_INCREF(part->descr);
-    self->results[i] = PyArray_NewFromDescr(&PyArray_Type, part->descr, part->nd, shape, NULL, NULL, 0, NULL);
-    return self->results[i] == NULL ? -1 : 0;
+    int leading = self->block->leading.n;
+    if (nd < leading || shape[leading - 1] != self->n) {
+        return 0;
+    }
+    for (int axis = nd - 1; axis >= 0; axis--) {
+        if (shape[axis] == 0 || (axis < leading - 1 && shape[axis] != 1)
+            || (strides != NULL && shape[axis] != 1 && strides[axis] != itemsize)) {
+            return 0;
+        }
+        itemsize *= shape[axis];
+    }
+    return 1;
 }
 
-/* Copy the results of n rows from row `start` on to their places; 2 where they do not lie packed. */
+/* Where the rows at hand of result number i belong, of which one has so many bytes; makes the whole array if need be.
+ * NULL where that is another one, or with an error set. */
+static char *
+place_of(BlockRun *self, int i, PyArray_Descr *descr, int nd, const npy_intp *shape, npy_intp row_bytes)
+{
+    int leading = self->block->leading.n;
+    PyArrayObject *whole = (PyArrayObject *)self->results[i];
+    if (whole == NULL) {
+        npy_intp all[DL_MAX_DIMS];
+        memcpy(all, shape, (size_t)nd * sizeof *all);
+        memcpy(all, self->leading, (size_t)leading * sizeof *all);
+        self->results[i] = dl_array_make(descr, nd, all, dl_array_count(nd, all));
+        whole = (PyArrayObject *)self->results[i];
+    }
+    if (whole == NULL || PyArray_NDIM(whole) != nd || PyArray_DESCR(whole) != descr
+        || memcmp(PyArray_DIMS(whole) + leading, shape + leading, (size_t)(nd - leading) * sizeof *shape) != 0) {
+        return NULL;
+    }
+    return PyArray_BYTES(whole) + self->start * row_bytes;
+}
+
+/* Bytes of one of the rows at hand. */
+static npy_intp
+count_row(const BlockRun *self, npy_intp itemsize, int nd, const npy_intp *shape)
+{
+    for (int axis = self->block->leading.n; axis < nd; axis++) {
+        itemsize *= shape[axis];
+    }
+    return itemsize;
+}
+
+PyObject *
+dl_blocks_array(DlRun *run, int reg, PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides)
+{
+    BlockRun *self = run->block;
+    int n = self == NULL ? 0 : self->block->n_results, i = 0;
+    while (i < n && self->block->results[i] != reg) {
+        i++;
+    }
+    npy_intp itemsize = PyDataType_ELSIZE(descr);
+    char *place = NULL;
+    if (i < n && is_rows(self, itemsize, nd, shape, strides)) {
+        place = place_of(self, i, descr, nd, shape, count_row(self, itemsize, nd, shape));
+        if (place == NULL && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    if (place == NULL) {
+        return dl_pool_array(run, descr, nd, shape, strides);
+    }
+    Py_INCREF(descr);
+    PyObject *rows = PyArray_NewFromDescr(&PyArray_Type, descr, nd, shape, NULL, place, NPY_ARRAY_CARRAY, NULL);
+    if (rows != NULL && PyArray_SetBaseObject((PyArrayObject *)rows, Py_NewRef(self->results[i])) < 0) {
+        Py_CLEAR(rows);
+    }
+    return rows;
+}
+
+/* Copy the results of the rows at hand to their places, unless they are there; 2 where they do not lie packed. */
 static DlStatus
-keep(BlockRun *self, npy_intp start, npy_intp n)
+keep(BlockRun *self)
 {
     for (int i = 0; i < self->block->n_results; i++) {
         const DlReg *part = &self->run->regs[self->block->results[i]];
-        int leading = self->block->leading.n, shows = part->kind == DL_ARRAY && part->nd >= leading;
-        npy_intp bytes = shows && part->shape[leading - 1] == n ? PyDataType_ELSIZE(part->descr) : 0;
-        for (int axis = part->nd - 1; axis >= 0 && bytes; axis--) {
-            if (part->shape[axis] != 1 && part->strides[axis] != bytes) {
-                bytes = 0;
-                break;
-            }
-            bytes *= part->shape[axis];
-        }
-        if (bytes == 0) {
+        if (part->kind != DL_ARRAY
+            || !is_rows(self, PyDataType_ELSIZE(part->descr), part->nd, part->shape, part->strides)) {
             return 2;
         }
-        if (self->results[i] == NULL && make_result(self, i, part) < 0) {
-            return -1;
+        npy_intp bytes = count_row(self, PyDataType_ELSIZE(part->descr), part->nd, part->shape);
+        char *place = place_of(self, i, part->descr, part->nd, part->shape, bytes);
+        if (place == NULL) {
+            return PyErr_Occurred() ? -1 : 2;
         }
-        memcpy(PyArray_BYTES((PyArrayObject *)self->results[i]) + start * (bytes / n), part->data, (size_t)bytes);
+        if (place != part->data) {
+            memcpy(place, part->data, (size_t)(bytes * self->n));
+        }
     }
     return 0;
 }
@@ -212,6 +275,23 @@ release_made(BlockRun *self)
     }
 }
 
+/* Read the rows at hand of what a reduction begins with, in order, which is how memory is fast: it looks at several places
+ * at a time itself. */
+static void
+fetch(const BlockRun *self)
+{
+    const DlStep *step = &self->run->program->steps[self->block->first];
+    if (step->kind != DL_STEP_REDUCE) {
+        return;
+    }
+    for (int i = 0; i < self->block->n_inputs; i++) {
+        const volatile char *data = self->run->regs[self->block->inputs[i]].data;
+        for (npy_intp at = 0; at < self->n * self->row_bytes[i]; at += LINE) {
+            (void)data[at];
+        }
+    }
+}
+
 /* All steps on n rows from row `start` on. */
 static DlStatus
 run_rows(BlockRun *self, npy_intp start, npy_intp n)
@@ -219,13 +299,18 @@ run_rows(BlockRun *self, npy_intp start, npy_intp n)
     DlRun *run = self->run;
     DlStatus status = 0;
     show(self, start, n);
+    self->start = start;
+    self->n = n;
+    run->block = self;
     run->n_leading = self->block->leading.n;
     run->n_rows = n;
+    fetch(self);
     for (int i = 0; i < self->block->count && status == 0; i++) {
         status = dl_step_run(run, &run->program->steps[self->block->first + i]);
     }
     run->n_leading = 0;
-    status = status ? status : keep(self, start, n);
+    run->block = NULL;
+    status = status ? status : keep(self);
     release_made(self);
     return status;
 }

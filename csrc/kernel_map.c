@@ -494,7 +494,7 @@ prepare_results(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_int
             }
             laid_out = 1;
         }
-        fresh[i] = dl_pool_array(run, descr, nd, shape, layouts[i].strides);
+        fresh[i] = dl_blocks_array(run, step->outs[i], descr, nd, shape, layouts[i].strides);
         if (fresh[i] == NULL) {
             return -1;
         }

@@ -221,8 +221,8 @@ find_results(DlRun *run, const DlMapStep *step, const struct DlPlan *plan, const
             nest->spread[at].data = run->regs[step->outs[i]].cell.bytes;
         }
         else if (!step->into[i]) {
-            fresh[i] = dl_pool_array(run, kernel->descrs[at], row->nd, plan->packed ? shape : row->shape,
-                                     plan->packed || row->kind == ROW_PACKED ? NULL : row->strides);
+            fresh[i] = dl_blocks_array(run, step->outs[i], kernel->descrs[at], row->nd, plan->packed ? shape : row->shape,
+                                       plan->packed || row->kind == ROW_PACKED ? NULL : row->strides);
             if (fresh[i] == NULL) {
                 return -1;
             }

@@ -460,6 +460,7 @@ typedef struct DlRun {
     int raised;            /* a handler of a signal raised: the error that is set is the user's */
     int n_leading;         /* in a block: so many first axes are */
     npy_intp n_rows;       /* these rows, all along the last of them */
+    struct DlBlockRun *block; /* the block, or NULL (blocks.c) */
     struct DlRun *outermost; /* of the bodies of loops: the run around them all */
 } DlRun;
 
@@ -720,6 +721,9 @@ int dl_cond_truth(DlRun *run, const DlOperand *condition);
 /* ---- blocks.c ---- */
 /* Run the block that begins with step number `first`, if there is one and it can run by rows: *count is its steps. */
 DlStatus dl_blocks_run(DlRun *run, int first, int *count);
+/* A fresh array, as dl_pool_array makes it, for what goes into a register: in a block the rows at hand of the array that
+ * has all of them, where the register is a result and lies as that does. */
+PyObject *dl_blocks_array(DlRun *run, int reg, PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides);
 
 /* ---- masked.c ---- */
 DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);
