@@ -3,10 +3,10 @@
  * The leading axes of all that these steps read and make are the rows. Where the arrays that are read lie packed, in C
  * order, NumPy's results would, too; then the registers of these arrays show some rows after the other, and sizes read as
  * if there were no more (dl_dims_at). What is made on the way is as small as these rows, and kernels write what is needed
- * behind where it belongs (dl_blocks_array); what others make is copied there. INVARIANT: afterwards the registers hold what they would if the steps
+ * behind where it belongs (block_rows.c); what others make is copied there. INVARIANT: afterwards the registers hold what they would if the steps
  * had run one by one, or the program declines.
  */
-#include "arrays.h"
+#include "block_rows.h"
 #include "build.h"
 
 /* Bytes of an array: smaller ones stay in the cache by themselves (docs/performance.md); and of its rows at a time. Tests
@@ -65,14 +65,13 @@ dl_blocks_build(DlBuilder *builder, PyObject *schedule)
 /* ---- running ---- */
 
 /* One block under way. */
-typedef struct DlBlockRun {
+typedef struct {
     DlRun *run;
     const DlRowBlock *block;
     npy_intp leading[DL_MAX_DIMS], rows;
-    npy_intp start, n; /* the rows that the steps run on */
+    DlBlockRows at_hand;
     npy_intp row_bytes[DL_BLOCK_INPUTS];
     DlReg *inputs;      /* the registers of the inputs as they were */
-    PyObject **results; /* owned: the whole arrays */
 } BlockRun;
 
 /* Whether an input has the rows, and lies packed; the bytes of one of its rows. */
@@ -168,104 +167,6 @@ close_inputs(BlockRun *self)
     }
 }
 
-/* Whether so large an array in C order, NULL or these strides, is the rows at hand of an array that has all of them. */
-static int
-is_rows(const BlockRun *self, npy_intp itemsize, int nd, const npy_intp *shape, const npy_intp *strides)
-{
-    int leading = self->block->leading.n;
-    if (nd < leading || shape[leading - 1] != self->n) {
-        return 0;
-    }
-    for (int axis = nd - 1; axis >= 0; axis--) {
-        if (shape[axis] == 0 || (axis < leading - 1 && shape[axis] != 1)
-            || (strides != NULL && shape[axis] != 1 && strides[axis] != itemsize)) {
-            return 0;
-        }
-        itemsize *= shape[axis];
-    }
-    return 1;
-}
-
-/* Where the rows at hand of result number i belong, of which one has so many bytes; makes the whole array if need be.
- * NULL where that is another one, or with an error set. */
-static char *
-place_of(BlockRun *self, int i, PyArray_Descr *descr, int nd, const npy_intp *shape, npy_intp row_bytes)
-{
-    int leading = self->block->leading.n;
-    PyArrayObject *whole = (PyArrayObject *)self->results[i];
-    if (whole == NULL) {
-        npy_intp all[DL_MAX_DIMS];
-        memcpy(all, shape, (size_t)nd * sizeof *all);
-        memcpy(all, self->leading, (size_t)leading * sizeof *all);
-        self->results[i] = dl_array_make(descr, nd, all, dl_array_count(nd, all));
-        whole = (PyArrayObject *)self->results[i];
-    }
-    if (whole == NULL || PyArray_NDIM(whole) != nd || PyArray_DESCR(whole) != descr
-        || memcmp(PyArray_DIMS(whole) + leading, shape + leading, (size_t)(nd - leading) * sizeof *shape) != 0) {
-        return NULL;
-    }
-    return PyArray_BYTES(whole) + self->start * row_bytes;
-}
-
-/* Bytes of one of the rows at hand. */
-static npy_intp
-count_row(const BlockRun *self, npy_intp itemsize, int nd, const npy_intp *shape)
-{
-    for (int axis = self->block->leading.n; axis < nd; axis++) {
-        itemsize *= shape[axis];
-    }
-    return itemsize;
-}
-
-PyObject *
-dl_blocks_array(DlRun *run, int reg, PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides)
-{
-    BlockRun *self = run->block;
-    int n = self == NULL ? 0 : self->block->n_results, i = 0;
-    while (i < n && self->block->results[i] != reg) {
-        i++;
-    }
-    npy_intp itemsize = PyDataType_ELSIZE(descr);
-    char *place = NULL;
-    if (i < n && is_rows(self, itemsize, nd, shape, strides)) {
-        place = place_of(self, i, descr, nd, shape, count_row(self, itemsize, nd, shape));
-        if (place == NULL && PyErr_Occurred()) {
-            return NULL;
-        }
-    }
-    if (place == NULL) {
-        return dl_pool_array(run, descr, nd, shape, strides);
-    }
-    Py_INCREF(descr);
-    PyObject *rows = PyArray_NewFromDescr(&PyArray_Type, descr, nd, shape, NULL, place, NPY_ARRAY_CARRAY, NULL);
-    if (rows != NULL && PyArray_SetBaseObject((PyArrayObject *)rows, Py_NewRef(self->results[i])) < 0) {
-        Py_CLEAR(rows);
-    }
-    return rows;
-}
-
-/* Copy the results of the rows at hand to their places, unless they are there; 2 where they do not lie packed. */
-static DlStatus
-keep(BlockRun *self)
-{
-    for (int i = 0; i < self->block->n_results; i++) {
-        const DlReg *part = &self->run->regs[self->block->results[i]];
-        if (part->kind != DL_ARRAY
-            || !is_rows(self, PyDataType_ELSIZE(part->descr), part->nd, part->shape, part->strides)) {
-            return 2;
-        }
-        npy_intp bytes = count_row(self, PyDataType_ELSIZE(part->descr), part->nd, part->shape);
-        char *place = place_of(self, i, part->descr, part->nd, part->shape, bytes);
-        if (place == NULL) {
-            return PyErr_Occurred() ? -1 : 2;
-        }
-        if (place != part->data) {
-            memcpy(place, part->data, (size_t)(bytes * self->n));
-        }
-    }
-    return 0;
-}
-
 /* Empty the registers that the steps have set. */
 static void
 release_made(BlockRun *self)
@@ -286,7 +187,7 @@ fetch(const BlockRun *self)
     }
     for (int i = 0; i < self->block->n_inputs; i++) {
         const volatile char *data = self->run->regs[self->block->inputs[i]].data;
-        for (npy_intp at = 0; at < self->n * self->row_bytes[i]; at += LINE) {
+        for (npy_intp at = 0; at < self->at_hand.n * self->row_bytes[i]; at += LINE) {
             (void)data[at];
         }
     }
@@ -299,9 +200,9 @@ run_rows(BlockRun *self, npy_intp start, npy_intp n)
     DlRun *run = self->run;
     DlStatus status = 0;
     show(self, start, n);
-    self->start = start;
-    self->n = n;
-    run->block = self;
+    self->at_hand.start = start;
+    self->at_hand.n = n;
+    run->block = &self->at_hand;
     run->n_leading = self->block->leading.n;
     run->n_rows = n;
     fetch(self);
@@ -310,7 +211,7 @@ run_rows(BlockRun *self, npy_intp start, npy_intp n)
     }
     run->n_leading = 0;
     run->block = NULL;
-    status = status ? status : keep(self);
+    status = status ? status : dl_block_rows_keep(run, &self->at_hand);
     release_made(self);
     return status;
 }
@@ -354,24 +255,25 @@ run_block(DlRun *run, const DlRowBlock *block)
         return 2;
     }
     self.inputs = PyMem_Malloc((size_t)block->n_inputs * sizeof *self.inputs);
-    self.results = PyMem_Calloc((size_t)block->n_results + 1, sizeof *self.results);
+    PyObject **results = PyMem_Calloc((size_t)block->n_results + 1, sizeof *results);
+    self.at_hand = (DlBlockRows){block->leading.n, self.leading, 0, 0, block->n_results, block->results, results};
     DlStatus status = -1;
-    if (self.inputs != NULL && self.results != NULL) {
+    if (self.inputs != NULL && results != NULL) {
         status = run_all(&self, few);
     }
     else {
         PyErr_NoMemory();
     }
-    for (int i = 0; self.results != NULL && i < block->n_results; i++) {
+    for (int i = 0; results != NULL && i < block->n_results; i++) {
         if (status == 0) {
-            dl_reg_take_fresh(&run->regs[block->results[i]], self.results[i]);
+            dl_reg_take_fresh(&run->regs[block->results[i]], results[i]);
         }
         else {
-            Py_XDECREF(self.results[i]);
+            Py_XDECREF(results[i]);
         }
     }
     PyMem_Free(self.inputs);
-    PyMem_Free(self.results);
+    PyMem_Free(results);
     return status;
 }
 

@@ -146,6 +146,7 @@ build_kernel(DlBuilder *builder, PyObject *object, DlKernel *kernel)
         if (inverts < 0) {
             goto done;
         }
+        kernel->inverts |= inverts;
         builder->program->inverts |= inverts;
     }
     kernel->results = dl_build_numbers(builder, object, "results", kernel->n_values, &kernel->n_results);

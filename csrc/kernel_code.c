@@ -70,7 +70,12 @@ invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strid
         dl_fp_set(before);
     }
     else {
-        *(unsigned *)slot[DL_LOOP_FLAGS] |= dl_fp_get_x87();
+        unsigned met = dl_fp_get(), more = dl_fp_get_x87();
+        unsigned under = ((met & ~before) | more) & DL_FP_UNDER;
+        *(unsigned *)slot[DL_LOOP_FLAGS] |= (more & ~(unsigned)DL_FP_UNDER) | (under ? DL_FP_UNDER_CALLED : 0);
+        if (met & ~before & DL_FP_UNDER) {
+            dl_fp_set(met & ~(unsigned)DL_FP_UNDER);
+        }
     }
     if (slot[DL_LOOP_TRAITS] & KEEPS_A_NAN && status == 0) {
         PyArray_Descr *descr = ((PyArrayMethod_Context *)slot[DL_LOOP_CONTEXT])->descriptors[2];

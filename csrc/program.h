@@ -87,6 +87,7 @@ typedef struct {
 typedef struct DlKernel {
     PyObject *object; /* the Kernel */
     int care;         /* how careful code for its data has to be (kernel_code.h) */
+    int inverts;      /* it multiplies by the inverse of what it is to divide by */
     int n_operands, n_results, n_ops, n_values;
     int copies;       /* some result's layout is that of a copy, not of an operation */
     uint8_t *forward; /* which operands a loop reads for which NumPy computes otherwise if they are reversed; NULL: none */
@@ -460,7 +461,7 @@ typedef struct DlRun {
     int raised;            /* a handler of a signal raised: the error that is set is the user's */
     int n_leading;         /* in a block: so many first axes are */
     npy_intp n_rows;       /* these rows, all along the last of them */
-    struct DlBlockRun *block; /* the block, or NULL (blocks.c) */
+    struct DlBlockRows *block; /* of its results, or NULL (block_rows.c) */
     struct DlRun *outermost; /* of the bodies of loops: the run around them all */
 } DlRun;
 
@@ -721,9 +722,6 @@ int dl_cond_truth(DlRun *run, const DlOperand *condition);
 /* ---- blocks.c ---- */
 /* Run the block that begins with step number `first`, if there is one and it can run by rows: *count is its steps. */
 DlStatus dl_blocks_run(DlRun *run, int first, int *count);
-/* A fresh array, as dl_pool_array makes it, for what goes into a register: in a block the rows at hand of the array that
- * has all of them, where the register is a result and lies as that does. */
-PyObject *dl_blocks_array(DlRun *run, int reg, PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides);
 
 /* ---- masked.c ---- */
 DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);

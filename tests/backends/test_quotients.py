@@ -147,6 +147,35 @@ def test_other_places() -> None:
         assert same(in_a_branch, array.ravel(), calls=4).equal
 
 
+def far_tails(x: Array) -> Any:
+    return np.exp(-x * x) + x / 5.0, np.exp(-x * x)
+
+
+def test_an_underflow_of_another_function_is_no_reason_to_divide() -> None:
+    x = np.linspace(-40.0, 40.0, 2000)
+    assert same(far_tails, x, calls=4).stats["declines"] == 0
+    with np.errstate(under="warn"):
+        assert same(far_tails, x, calls=4).equal
+    with np.errstate(under="warn", over="raise"):
+        assert same(by(5.0), x, calls=4).stats["declines"] == 0
+
+
+def own_scope(x: Array) -> Any:
+    with np.errstate(under="raise"):
+        try:
+            return np.exp(-x * x) + x / 5.0
+        except FloatingPointError as error:
+            return str(error)
+
+
+def test_an_underflow_of_another_function_is_reported_where_it_is_asked_for() -> None:
+    x = np.linspace(-40.0, 40.0, 2000)
+    assert same(own_scope, x, calls=4).equal
+    assert same(own_scope, x / 40, calls=4).equal
+    with np.errstate(all="ignore"):
+        assert same(own_scope, x, calls=4).equal
+
+
 def under_raise(x: Array) -> Any:
     with np.errstate(under="raise"):
         try:
