@@ -253,6 +253,7 @@ def expressions() -> list[tuple[str, str]]:
     found += [("reduce", f"np.{name}.reduce(x)") for name in ("add", "multiply", "maximum", "minimum")]
     found += [("power", f"x ** {exponent}") for exponent in (3, 5.0, -1.5, -3, 2.5)]
     found += [("square", "x ** 2"), ("sqrt", "x ** 0.5"), ("reciprocal", "x ** -1"), ("divide", "2 / x")]
+    found += [("divide", "x / 3.5"), ("divide", "x / 10.0"), ("divide", "x / 7")]
     found += [("reduce", "np.add.reduce(np.tile(x, 40))"), ("multiply", "x * 3.5")]
     for sign, name in (("+", "add"), ("-", "subtract"), ("*", "multiply"), ("/", "divide")):
         found.append((f"scalar {name}", f"np.where(x == 1, x[0] {sign} y[0], x)"))
