@@ -287,7 +287,7 @@ class Program:
         num_threads: int = 0,
         make_small: Callable[[], Program | None] | None = None,
     ) -> None:
-        """make_small: called once small arrays have gone in often; a Program of one routine then runs them (`small`)."""
+        """make_small: asked once small arrays have gone in often; a Program of one routine then runs them (`small`)."""
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]: ...
 

@@ -7,8 +7,8 @@ such a program without registers).
     r1 = y[0]; r2 = y[1]; r3 = empty((2,)); r4 = r3[0]; map into r4: r1 * s0 ...
     ->  r3 = empty((2,)); loop range(0, 1) of (y, r3, s0)
 
-Of small arrays, which have kernels of their own, `straight_arrays` makes such a routine besides: the arrays that it hands
-out are carried by the loop. The steps stay what the program runs where an array is not small (csrc/small.c).
+Of small arrays, which have kernels of their own, `straight_arrays` makes such a routine besides: the arrays that it
+hands out are carried by the loop. The steps stay what the program runs where an array is not small (csrc/small.c).
 
 INVARIANT: what the steps write of arrays from outside is saved in front of the loop, for that may decline at its end.
 """
