@@ -382,7 +382,7 @@ class Watch:
         if round_ is None or not round_.n_plain:
             return True
         if round_ not in self.looked_into:
-            self.looked_into[round_] = self._kind_of_inner(decoded(code), poll, function.__globals__)
+            self.looked_into[round_] = self._kind_of_inner(decoded(code), poll, function.__globals__, held)
         is_numeric = self._is_numeric(round_)
         own = self._own_share()  # of the time that passes
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
@@ -406,12 +406,12 @@ class Watch:
         self.budget.expects(round_, ahead * (self.limits.budget_numbers if is_numeric else self.limits.budget_known))
         return is_long
 
-    def _kind_of_inner(self, code: Code, poll: _C.Poll, names: dict[str, Any]) -> int:
-        """Note which kinds the innermost loops in that of a poll are of; the greatest one."""
+    def _kind_of_inner(self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]) -> int:
+        """Note which kinds the innermost loops in that of a poll are of; the greatest one. held: by its variables."""
         for one in _inner(code, poll):
             inner = self._round(code, one)
             if inner not in self.kinds:
-                self.kinds[inner] = kind_of(code, one, names)
+                self.kinds[inner] = kind_of(code, one, names, held)
         return max(self.kinds[self._round(code, one)].kind for one in _inner(code, poll))
 
     def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
