@@ -55,8 +55,7 @@ def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Map
             kinds.add(type(values.get(instr.arg)))
         elif instr.op in _GLOBALS and instr.arg in names:
             value = names[instr.arg]
-            is_called = type(value) is types.ModuleType or callable(value)
-            kinds.add(type(None) if is_called else type(value))
+            kinds.add(type(None) if _is_called(value) else type(value))
     kinds.discard(type(None))  # not bound yet, or None, of which nothing is computed
     return bool(kinds) and all(map(_is_number, kinds))
 
@@ -82,7 +81,7 @@ def _operations_of(
             value = names[instr.arg]
             if not (computes(value) or _is_of_python(value)):
                 return None
-            if computes(value) and type(value) is not types.FunctionType:
+            if computes(value) and type(value) is not types.FunctionType and _is_called(value):
                 found["NumPy"] += 1
             if type(value) is types.FunctionType and deep:
                 called, at = decoded(value.__code__), (value, deep)
@@ -100,6 +99,11 @@ def _operations_of(
         elif not (instr.op == "LOAD_METHOD" and (is_of_module or instr.arg == "append")):
             found[instr.op] += 1
     return found
+
+
+def _is_called(value: object) -> bool:
+    """Whether it is a module or a function, not what is computed with."""
+    return type(value) is types.ModuleType or callable(value)
 
 
 def computes(value: object) -> bool:

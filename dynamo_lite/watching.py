@@ -267,7 +267,7 @@ class Watch:
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
         """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py)."""
         own = function.__code__
-        poll = next((poll for poll, file, line, _ in self.entries if (file, line) == _key(own)), None)
+        poll = self._entry_of(own)
         is_resumed = self.compilation is not None and self.compilation.is_resumed(own)
         if poll is None or not poll.calls or is_resumed:
             return True
@@ -403,8 +403,22 @@ class Watch:
             is_inner = poll.place.outer is not None or not is_called
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
+        if is_numeric:
+            ahead = max(ahead, self._calls_to_come(code))
         self.budget.expects(round_, ahead * (self.limits.budget_numbers if is_numeric else self.limits.budget_known))
         return is_long
+
+    def _calls_to_come(self, code: types.CodeType) -> float:
+        """Seconds that further calls of a function are expected to take: as long again as the calls so far, once there
+        were some. NB: it may be called where no loop tells how often, in a comprehension or by a library."""
+        poll = self._entry_of(code)
+        if poll is None or poll.calls < self.limits.called_again:
+            return 0.0
+        return self.limits.as_long * self._own_share() * poll.spent * 1e-9
+
+    def _entry_of(self, code: types.CodeType) -> _C.Poll | None:
+        """The poll at the entry of a function; None where it has none."""
+        return next((poll for poll, file, line, _ in self.entries if (file, line) == _key(code)), None)
 
     def _kind_of_inner(self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]) -> int:
         """Note which kinds the innermost loops in that of a poll are of; the greatest one. held: by its variables."""
