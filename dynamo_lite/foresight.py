@@ -96,7 +96,8 @@ class Whiles:
         self, loop: Hashable, find: Callable[[], tuple[Comparison, ...]], names: Namespaces, count: int
     ) -> float | None:
         """How many rounds a loop has left, of which `count` have been; None at the first look, and where they do not
-        come nearer, or ever more slowly, as an error does that gets smaller by a factor each round. find: its comparisons, asked for once. names: where to look up variables, one after the other."""
+        come nearer, or ever more slowly, as an error does that gets smaller by a factor each round. find: its
+        comparisons, asked for once. names: where to look up variables, one after the other."""
         if loop not in self._comparisons:
             self._comparisons[loop] = find()
         compared = self._comparisons[loop]

@@ -131,3 +131,16 @@ def test_what_variables_hold_tells_numbers_from_arrays(x: Any, expected: int) ->
     code = decode(of_locals.__code__)
     assert kind_of(code, loops(code)[-1], globals()).kind == 0
     assert kind_of(code, loops(code)[-1], globals(), {"x": x, "n": 9, "i": 3}).kind == expected
+
+
+def of_globals() -> None:
+    for i in range(1, 9):
+        GRID[i] = GRID[i] * 0.5 + GRID[i - 1]
+
+
+GRID = np.ones(9)
+
+
+def test_an_array_of_the_module_is_no_call_of_numpys() -> None:
+    code = decode(of_globals.__code__)
+    assert kind_of(code, loops(code)[-1], globals()).kind == OF_ELEMENTS

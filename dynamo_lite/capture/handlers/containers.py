@@ -411,8 +411,8 @@ def constant_index(machine: Machine, index: Value) -> int | slice:
 
 
 def _constant_int(machine: Machine, value: Value) -> Any:
-    """An index, or a part of one, as the constant it is in this call. An integer of NumPy's, which a list takes as the int
-    that it holds, is known as that if it comes from outside."""
+    """An index, or a part of one, as the constant it is in this call. An integer of NumPy's, which a list takes as the
+    int that it holds, is known as that if it comes from outside."""
     return as_constant(machine, numpy_rules.read_int(machine, value))
 
 
