@@ -84,7 +84,7 @@ def _name_of(node: Node) -> str:
 def _is_product(node: Node) -> bool:
     """Whether a power may be computed by products, which meet errors of their own."""
     exponent = node.args[1]
-    return type(exponent) not in (int, float) or (exponent >= 0 and exponent == int(exponent))  # type: ignore
+    return type(exponent) not in (int, float) or (exponent >= 0 and exponent % 1 == 0)  # type: ignore
 
 
 def is_known_now(places: Iterable[ReportingPlace]) -> bool:

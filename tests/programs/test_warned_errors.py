@@ -291,3 +291,13 @@ def test_the_errors_are_those_that_numpy_meets(dtype: str, monkeypatch: pytest.M
                     assert told == met, (text, x, y)
                     natively += bool(met)
     assert natively > (20 if dtype == "l" else 200)
+
+
+def test_powers_by_infinity_are_compiled() -> None:
+    def power(x):
+        return x**np.inf
+
+    fast = dynamo_lite.compile(power, options={"check": 1})
+    for _ in range(3):
+        assert fast(np.array([0.5, 1.0, 2.0])).tolist() == [0.0, 1.0, np.inf]
+    assert fast.stats()["native_calls"] == 3
