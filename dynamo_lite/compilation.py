@@ -284,6 +284,7 @@ class Compilation:
         if _C.drop(code, entry):
             self._looked_again[code] = self._looked_again.get(code, 0) + 1
             self._entries[code] -= 1
+            self._restraints.warns = True
 
     def _fail(self, function: types.FunctionType, error: Exception) -> None:
         """A defect of ours must not reach the user's program; it is said, counted, and an error where we test."""

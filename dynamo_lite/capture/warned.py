@@ -44,7 +44,9 @@ def append(tracer: Tracer, bound: ops.Bound) -> Any:
     frame = tracer.frames[-1]
     place = ReportingPlace(name, location.line, frame.namespace)
     ignored, reported = tracer.errors
-    kinds = place.kinds & ~ignored & ~reported
+    # NB: a function that is called, and NumPy's own, may have been warned on behalf of others
+    is_ours = len(tracer.frames) == 1 or tracer.restraints.warns
+    kinds = place.kinds & ~ignored & ~reported if is_ours else 0
     if kinds:
         before = error_state.set_state(graph, ignored, reported, location, noted=kinds)
         graph.nodes.insert(mark, graph.nodes.pop())
@@ -84,7 +86,7 @@ def _name_of(node: Node) -> str:
 def _is_product(node: Node) -> bool:
     """Whether a power may be computed by products, which meet errors of their own."""
     exponent = node.args[1]
-    return type(exponent) not in (int, float) or (exponent >= 0 and exponent == int(exponent))  # type: ignore
+    return type(exponent) not in (int, float) or (exponent >= 0 and exponent % 1 == 0)  # type: ignore
 
 
 def is_known_now(places: Iterable[ReportingPlace]) -> bool:
