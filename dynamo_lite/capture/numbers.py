@@ -113,7 +113,7 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
 
 
 def _sign(tracer: Tracer, exponent: Scalar) -> Value | None:
-    """(-1) ** exponent, an int, or where that is negative a float; None outside of loops where nobody can tell which."""
+    """(-1) ** exponent: an int, or where that is negative a float; None outside of loops if nobody can tell which."""
     twice = make("mul", 2, make("mod", exponent, 2))
     whole, inverse = tracer.number(make("sub", 1, twice)), NumberValue(None, ScalarOp("sub", "float", (1.0, twice)))
     is_whole = make("ge", exponent, 0)
