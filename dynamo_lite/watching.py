@@ -386,7 +386,7 @@ class Watch:
         is_numeric = self._is_numeric(round_)
         own = self._own_share()  # of the time that passes
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
-        ahead, is_long = 0.0, True
+        ahead, guessed, is_long = 0.0, 0.0, True
         most = (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain
         rounds = items_left(stack[-1]) if stack else None
         if poll.place.over != "for" and not round_.entered:
@@ -394,7 +394,7 @@ class Watch:
             coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
             ahead = min((coming or 0.0) * each, most)
             if coming is None and self._is_numeric(round_, OF_ELEMENTS):
-                ahead = self.limits.as_long * plain
+                guessed = self.limits.as_long * plain
         elif rounds is not None and runs_out(decoded(code), poll.place.header):
             left = rounds * each
             ahead = min(left, most)
@@ -403,9 +403,12 @@ class Watch:
             is_inner = poll.place.outer is not None or not is_called
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
+        factor = self.limits.budget_numbers if is_numeric else self.limits.budget_known
         if is_numeric:
-            ahead = max(ahead, self._calls_to_come(code))
-        self.budget.expects(round_, ahead * (self.limits.budget_numbers if is_numeric else self.limits.budget_known))
+            guessed = max(guessed, self._calls_to_come(code))
+        if ahead and self._is_numeric(round_, OF_ELEMENTS):
+            ahead *= self.limits.budget_elements / factor
+        self.budget.expects(round_, max(ahead, guessed) * factor)
         return is_long
 
     def _calls_to_come(self, code: types.CodeType) -> float:
