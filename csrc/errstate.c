@@ -230,7 +230,7 @@ warn(DlRun *run, PyObject *warner)
         return -1;
     }
     unsigned met = run->flags & run->reported & flags_of(run->outermost->scope.noted), bits = 0;
-    if (met == 0 || ((met & ~run->warned) == 0 && dl_silence(run))) {
+    if (met == 0) {
         return 0;
     }
     /* NB: what Python code runs here may let other threads run */
