@@ -498,7 +498,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
     }
     int status = 2;
     if (program->small != NULL && end == NULL && !program->never) {
-        status = dl_small_try(program, inputs, outputs, world);
+        status = dl_small_try(program, inputs, outputs, world, run_steps);
         program->time = 1.0;
     }
     status = status == 2 ? run_steps(object, inputs, outputs, end, world) : status;
@@ -509,12 +509,6 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
         end->retreats = again && end->retreats;
     }
     return status;
-}
-
-int
-dl_program_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, const DlWorld *world)
-{
-    return run_steps(object, inputs, outputs, NULL, world);
 }
 
 int

@@ -37,9 +37,6 @@ typedef struct {
  * runs once more, with fewer iterations. */
 int dl_program_run(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world);
 
-/* The same to its end, by its steps alone. */
-int dl_program_steps(PyObject *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world);
-
 /* Run a program to its end the short way, if it has one: 1 with new references in `outputs`, or 0: nothing has
  * happened, and dl_program_run() is to be called. No Python code runs: references to inputs may be borrowed. */
 int dl_program_run_short(PyObject *program, PyObject *const *inputs, PyObject **outputs);

@@ -124,6 +124,9 @@ room(npy_intp *block, npy_intp number, npy_intp bytes)
         free(own->memory);
         own->bytes = (2 * bytes / DL_SCRATCH_ALIGNMENT + 1) * DL_SCRATCH_ALIGNMENT;
         own->memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)own->bytes);
+        if (own->memory == NULL) {
+            own->bytes = 0; /* NB: rooms of small.c outlive the run that there was no memory for */
+        }
     }
     return own->memory;
 }

@@ -42,8 +42,10 @@ int dl_small_begin(DlProgram *program, PyObject *make_small);
 PyObject *dl_small_routine(const DlProgram *program);
 /* The short way by it. */
 int dl_small_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs);
-/* Ask for it where it is time, and try it: as dl_program_run; 2: nothing has happened. */
-int dl_small_try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world);
+/* Ask for it where it is time, and try it: as dl_program_run; 2: nothing has happened. by_steps: runs a program so. */
+typedef int DlBySteps(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world);
+int dl_small_try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world,
+                 DlBySteps *by_steps);
 /* What dl_map_run does before any code runs: spread the operands, make and find the results. fresh: new references, to
  * be dropped in any case, NULL for those that are none; clashes: what some target holds is read at other positions. */
 DlStatus dl_map_open(DlRun *run, DlMapStep *step, DlNest *nest, npy_intp *shape, char (*cells)[DL_CELL],

@@ -10,7 +10,6 @@
 
 #include "fpflags.h"
 #include "interrupts.h"
-#include "launch.h"
 
 enum {
     TRIALS = 16,          /* calls, every other one by the routine */
@@ -108,7 +107,7 @@ dl_small_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
 
 /* As dl_small_try, while the program is kept. */
 static int
-try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world)
+try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world, DlBySteps *by_steps)
 {
     DlSmall *small = program->small;
     if (small->trials <= 0) {
@@ -129,7 +128,7 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
     }
     if (!dl_straight_is_ready(small->routine)) { /* NB: the long way compiles it */
         small->routine->tries_short = 0;
-        int status = dl_program_run((PyObject *)small->routine, inputs, outputs, NULL, world);
+        int status = by_steps((PyObject *)small->routine, inputs, outputs, NULL, world);
         small->routine->tries_short = 1;
         if (small->routine->last_decline == DL_REASON_COMPILE) {
             note_decline(program, status, DL_REASON_COMPILE);
@@ -146,16 +145,16 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
     if (dl_errstate_is_buffered() < 0) { /* NB: as of now the short way knows */
         return -1;
     }
-    int by_steps = small->trials & 1;
+    int way = small->trials & 1;
     int64_t began = dl_world_clock();
-    int status = by_steps ? dl_program_steps((PyObject *)program, inputs, outputs, world)
-                          : 2 * !dl_straight_run(small->routine, inputs, outputs);
+    int status = way ? by_steps((PyObject *)program, inputs, outputs, NULL, world)
+                     : 2 * !dl_straight_run(small->routine, inputs, outputs);
     int64_t time = dl_world_clock() - began;
     if (status != 0) {
         give_up(program);
         return status;
     }
-    small->best[by_steps] = small->best[by_steps] && small->best[by_steps] < time ? small->best[by_steps] : time;
+    small->best[way] = small->best[way] && small->best[way] < time ? small->best[way] : time;
     if (small->trials > 0 && --small->trials == 0) { /* NB: another thread may have tried it meanwhile */
         program->tries_short = small->best[0] < small->best[1];
     }
@@ -163,12 +162,12 @@ try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWor
 }
 
 int
-dl_small_try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world)
+dl_small_try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world, DlBySteps *by_steps)
 {
     int is_buffered, status = 2;
     Py_INCREF(program);
     if (!program->tries_short) {
-        status = try(program, inputs, outputs, world);
+        status = try(program, inputs, outputs, world, by_steps);
     }
     else if (program->small->learned < MOST_LEARNED && !dl_errstate_is_known(&is_buffered)) {
         program->small->learned++; /* NB: that runs Python code, which the short way must not */
