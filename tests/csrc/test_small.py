@@ -14,6 +14,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import _C
+from tests.csrc.test_memory import python
 from tests.csrc.test_straight import assert_same
 
 
@@ -324,3 +325,51 @@ def test_what_fails_when_it_is_asked_for_is_said(at_once: None) -> None:
     program = _C.Program(schedule, compile_kernel, 0, lambda: 3)  # type: ignore[arg-type,return-value]
     with pytest.raises(_C.Declined, match="no program"):
         program(np.ones(3))
+
+
+def test_a_room_that_there_was_no_memory_for_is_none_of_the_next_routine() -> None:
+    """All routines share their rooms."""
+    code = """
+import resource
+import numpy as np
+import dynamo_lite
+from dynamo_lite import _C
+
+_C.run_small_after(-1)
+
+def joined(x):
+    y = np.concatenate((x,) * 24)
+    return x * (y * y).sum()
+
+def joined_twice(x):
+    y = np.concatenate((x, x))
+    return x * (y * y).sum()
+
+few, many = np.linspace(0.5, 1.0, 3), np.linspace(0.5, 1.0, 1024)
+wide, other = dynamo_lite.compile(joined), dynamo_lite.compile(joined_twice)
+for _ in range(5):
+    wide(few), other(few)
+programs = [_C.entries(function.__code__)[0].program for function in (joined, joined_twice)]
+assert all(program.small for program in programs)
+expected, limit, held = joined(many), resource.getrlimit(resource.RLIMIT_AS), []
+with open("/proc/self/statm") as file:
+    resource.setrlimit(resource.RLIMIT_AS, (int(file.read().split()[0]) * resource.getpagesize(), limit[1]))
+for size in (2**16, 2**12, 2**8):
+    try:
+        while True:
+            held.append(bytearray(size))
+    except MemoryError:
+        pass
+try:
+    wide(many)
+except MemoryError:
+    pass
+held.clear()
+resource.setrlimit(resource.RLIMIT_AS, limit)
+assert [bool(program.small) for program in programs] == [False, True]
+for _ in range(3):
+    assert other(few).tobytes() == joined_twice(few).tobytes()
+assert wide(many).tobytes() == expected.tobytes()
+print("through")
+"""
+    assert python("-c", code) == "through\n"
