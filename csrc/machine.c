@@ -461,6 +461,12 @@ dl_machine_layout(const DlLoopStep *step, int *first)
 }
 
 int
+dl_machine_asks(const DlMachine *self)
+{
+    return self->n_vectors > 0 || self->n_rooms > 0;
+}
+
+int
 dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first, npy_intp most)
 {
     int is_buffered = 1;

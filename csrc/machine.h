@@ -22,7 +22,9 @@ int dl_machine_ndim(const DlMachine *self, int i);
 PyArray_Descr *dl_machine_descr(const DlMachine *self, int i);
 /* The words before the scratch; `first`: the first one of each value that goes in, then of each result. */
 int dl_machine_layout(const DlLoopStep *step, int *first);
-/* Whether the arrays in a block, at these words, lie as the code wants, and vectors have no more than `most` elements. */
+/* Whether the arrays in a block, at these words, lie as the code wants, and vectors have no more than `most` elements;
+ * asks: if there is anything to look at. */
+int dl_machine_asks(const DlMachine *self);
 int dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first, npy_intp most);
 /* The words in front of the values, of a loop of one iteration: what stays; and what the code changes. */
 void dl_machine_fill_head(npy_intp *words);

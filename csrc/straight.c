@@ -37,7 +37,8 @@ struct DlStraight {
     int n_written, written[MOST_WRITTEN]; /* values that are inputs and written */
     npy_intp *words;    /* owned */
     int *first;         /* the first word of each value */
-    int scratch;        /* the word that says where that is */
+    int loops;          /* and of the NumPy loops that the code calls */
+    int asks;           /* whether sizes, and NumPy's buffers, are to be looked at */
     char saved[MOST_WRITTEN][SMALL_BYTES]; /* what these held */
 };
 
@@ -214,7 +215,9 @@ dl_straight_build(DlProgram *program)
     }
     program->straight = self;
     dl_machine_fill_head(self->words);
-    self->scratch = n_words;
+    self->words[n_words] = (npy_intp)scratch;
+    self->loops = n_words + 1;
+    self->asks = dl_machine_asks(self->machine);
     return 0;
 }
 
@@ -350,13 +353,12 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
             return 0;
         }
     }
-    if (!dl_machine_takes(self->machine, self->words, self->first, DL_SMALL_ELEMENTS) || !save(self, inputs)) {
+    if ((self->asks && !dl_machine_takes(self->machine, self->words, self->first, DL_SMALL_ELEMENTS)) || !save(self, inputs)) {
         return 0;
     }
     dl_machine_fill_range(self->words);
     unsigned flags = 0;
-    npy_intp *word = self->words + self->scratch;
-    *word++ = (npy_intp)scratch;
+    npy_intp *word = self->words + self->loops;
     for (int i = 0; i < variant->n_loops; i++, word += DL_LOOP_WORDS) {
         memcpy(word, variant->loops + DL_LOOP_WORDS * i, DL_LOOP_WORDS * sizeof *word);
         word[DL_LOOP_FLAGS] = (npy_intp)&flags;
