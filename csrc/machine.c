@@ -124,9 +124,7 @@ room(npy_intp *block, npy_intp number, npy_intp bytes)
         free(own->memory);
         own->bytes = (2 * bytes / DL_SCRATCH_ALIGNMENT + 1) * DL_SCRATCH_ALIGNMENT;
         own->memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)own->bytes);
-        if (own->memory == NULL) {
-            own->bytes = 0; /* NB: rooms of small.c outlive the run that there was no memory for */
-        }
+        own->bytes = own->memory ? own->bytes : 0; /* NB: rooms of small.c outlive the run that there was no memory for */
     }
     return own->memory;
 }
@@ -426,7 +424,7 @@ dl_machine_is_simple(const DlMachine *self)
     for (int i = 0; i < self->kernel.n_operands; i++) {
         simple &= self->ndims[i] == DL_OF_NUMBER || self->types[i] != NPY_OBJECT;
     }
-    return simple;
+    return simple << (self->n_vectors > 0 || self->n_rooms > 0);
 }
 
 const DlVariant *
@@ -458,12 +456,6 @@ dl_machine_layout(const DlLoopStep *step, int *first)
 {
     const DlMachine *self = step->machine;
     return layout(self->ndims, self->kernel.n_operands, step->n_carried, step->body->body->n_numbers, first);
-}
-
-int
-dl_machine_asks(const DlMachine *self)
-{
-    return self->n_vectors > 0 || self->n_rooms > 0;
 }
 
 int

@@ -217,7 +217,7 @@ dl_straight_build(DlProgram *program)
     dl_machine_fill_head(self->words);
     self->words[n_words] = (npy_intp)scratch;
     self->loops = n_words + 1;
-    self->asks = dl_machine_asks(self->machine);
+    self->asks = dl_machine_is_simple(self->machine) == 2;
     return 0;
 }
 
