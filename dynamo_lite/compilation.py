@@ -28,7 +28,7 @@ from dynamo_lite.capture import warned
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.restraints import Restraints
 from dynamo_lite.capture.state import SkipFrame
-from dynamo_lite.capture.targets import Target
+from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.trace import Capture, GraphBreak, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.chains import call_that_loses, of_round, reached, waits_for_loop
@@ -375,7 +375,7 @@ class Compilation:
 
     def _note_resume(self, code: types.CodeType, target: Target, function: types.FunctionType) -> None:
         """A resume function is new, which goes on with `function` at `target`."""
-        if target.first and code not in self.resumes.numbers:  # an iteration that runs plainly, before `function` does
+        if (target.first or target.plain) and code not in self.resumes.numbers:  # it runs plainly, then `function` does
             _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["first-iteration"], self.on_miss)
             self._leads.setdefault(code, set()).add(function.__code__)
             self._led.setdefault(function.__code__, set()).add(code)
@@ -427,6 +427,9 @@ class Compilation:
             if is_whole and segment.program is not None and is_doubtful(segment.times, segment.capture.graph):
                 _C.time_calls(code, self.on_miss)
             goes_round = segment.capture.ends == "break" or segment.capture.pauses
+            if segment.program is None and any(map(comes_back, segment.capture.jumps)):
+                _C.time_calls(self.resumes.roots.get(code, code), self.on_miss)  # nobody knows yet where it comes back
+                goes_round = False
             if goes_round and not segment.why_plain and self._loses_in_round(function, segment):
                 return
             self._leave_call_plain(code)

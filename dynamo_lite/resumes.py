@@ -168,10 +168,11 @@ class Resumes:
             return None
         return jump(*items, *map(bound.get, locals_taken(jump, target)), *held.values())
 
-    def with_back_edges(self, function: types.FunctionType) -> types.FunctionType | None:
+    def with_back_edges(self, function: types.FunctionType, from_break: bool = False) -> types.FunctionType | None:
         """A function that does what `function` does with its argument slots, a user's or a resume function, but comes
         back with a Continuation at the back edge of the loop that it begins in, or of one that is in no other; None
-        where there is no such edge."""
+        where there is no such edge. from_break: it begins with what breaks the graph, and comes back as soon as it
+        can."""
         code = function.__code__
         if code not in self._with_edges:
             self._with_edges[code] = None
@@ -185,7 +186,7 @@ class Resumes:
                     return None
 
             def make_edge(of: Code, loop: Loop | None) -> object | None:
-                if loop is None or (loop.outer is not None and not begins_at(of, loop.header)):
+                if loop is None or not (_is_next(of, loop) if from_break else _is_own(of, loop)):
                     return None
                 return _C.BackEdge(loop, loop.depth, self._at_back_edge, self._on_miss)
 
@@ -232,6 +233,8 @@ class Resumes:
             self._on_made(made, target, function)
         if target.side and isinstance(known.resume_function, types.FunctionType):
             self._sides.add(known.resume_function.__code__)
+        if target.plain:
+            return self._after_a_round(known, target) or known
         if target.first:
             # NB: what goes on with the iteration itself would end up here again.
             return self._after_a_round(known, target) or self._jump(
@@ -244,7 +247,7 @@ class Resumes:
         function = jump.resume_function
         assert isinstance(function, types.FunctionType)
         if function.__code__ not in self._rounds:
-            plainly = self.with_back_edges(function)
+            plainly = self.with_back_edges(function, target.plain)
             self._rounds[function.__code__] = None if plainly is None else _C.Jump(plainly)
             if plainly is not None:
                 self._on_made(plainly.__code__, target, function)
@@ -266,6 +269,20 @@ class Resumes:
             known |= dead | (may_be if len(may_be) <= MANY_DEAD else frozenset())
             self._dead[place] = known
         return tuple(sorted({*target.bound, *(known - live)}))
+
+
+def _is_own(code: Code, loop: Loop) -> bool:
+    """Whether a resume function begins with this loop, or it is in no other."""
+    return loop.outer is None or begins_at(code, loop.header)
+
+
+def _is_next(code: Code, loop: Loop) -> bool:
+    """Whether this is the innermost loop around the place where a resume function begins, or one right inside of that,
+    or in no other."""
+    begin = next(index for index in range(len(code.instrs)) if begins_at(code, index))
+    around = [one for one in loops(code) if begin in one.body]
+    inner = around[-1].header if around else None
+    return loop.header == inner or (loop.outer == inner and begin not in loop.body)
 
 
 def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType) -> types.FunctionType | None:

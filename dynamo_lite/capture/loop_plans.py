@@ -14,7 +14,6 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
-from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, LoopKey, LoopPlan, Tracer
 from dynamo_lite.capture.value import Break, FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
@@ -46,8 +45,6 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
         if is_loop:
             _open_long(tracer, value)
         return False
-    if is_loop and is_handled(tracer, frame.code, header):
-        plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
     return True
 
 

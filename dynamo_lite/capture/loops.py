@@ -112,7 +112,7 @@ from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, symbols_of
-from dynamo_lite.pycode import handlers_at, liveness
+from dynamo_lite.pycode import liveness
 from dynamo_lite.pycode.flow import natural_loop
 
 
@@ -307,7 +307,7 @@ class Attempt:
         try_objects(tracer, reason)
         way = None if self.walk is None else self.walk.way
         is_root = len(tracer.frames) == 1
-        if way is None or way in self.plan.apart or handlers_at(frame.code, way) is not None:
+        if way is None or way in self.plan.apart:
             self.refuse(reason, detail)
         if is_root and not goes_on_at(frame.code, way):
             self.refuse(reason, detail)

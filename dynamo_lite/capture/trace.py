@@ -52,7 +52,7 @@ from dynamo_lite.capture.state import (
     StoresShow,
     Tracer,
 )
-from dynamo_lite.capture.targets import Target
+from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
 from dynamo_lite.capture.warned import ReportingPlace
 from dynamo_lite.capture.whole_lists import check_unchanged
@@ -358,6 +358,7 @@ def _trace(
             formats = stop.reason == "format-string"
             residual.alone = _alone(residual, frame.stack, variables, live)
             residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
+            ends = "break" if plain_rest and comes_back(jumps[-1]) else ends
     elif residual.stores is None and isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)

@@ -69,10 +69,11 @@ class Loop:
 
 
 def loops(code: Code, together: int = 0) -> list[Loop]:
-    """The loops at whose header the stack holds the iterators of the `for` loops around it and nothing else.
+    """The loops at whose header the stack holds the iterators of the `for` loops around it and what leaves the `with`
+    blocks around it, and nothing else.
 
-    Others stand in the middle of an expression, in a `with`, or in an exception handler. together: instructions that
-    the copies of an innermost loop may have.
+    Others stand in the middle of an expression, or in an exception handler. together: instructions that the copies of
+    an innermost loop may have.
     """
     return _loops(code, together)
 
@@ -93,12 +94,24 @@ def _loops(code: Code, together: int) -> list[Loop]:
         body = natural_loop(code, header, True)
         around = [loop for loop in found if header in loop.body]
         over = "for" if code.instrs[header].op == "FOR_ITER" else "while"
-        iterators = sum(loop.over == "for" for loop in around) + (over == "for")
+        slots = sum(loop.over == "for" for loop in around) + (over == "for") + _withs(code, header)
         outer = around[-1].header if around else None
-        if depths[header] == iterators and handlers_at(code, header) is None:
-            found.append(Loop(header, body, tuple(edges[header]), iterators, over, outer))
+        if depths[header] == slots:
+            found.append(Loop(header, body, tuple(edges[header]), slots, over, outer))
     inner = {loop.header for loop in found} - {loop.outer for loop in found}
     return [replace(loop, copies=_copies(code, loop, together)) if loop.header in inner else loop for loop in found]
+
+
+def _withs(code: Code, index: int) -> int:
+    """In how many `with` blocks an instruction stands, each of which has one slot of the stack (two from 3.14 on, of
+    which one may be NULL: no loop in them is found)."""
+    count, entry = 0, handlers_at(code, index)
+    while entry is not None:
+        count += code.instrs[entry.target + 1].op == "WITH_EXCEPT_START"
+        entry = handlers_at(code, entry.target)
+        while entry is not None and code.instrs[entry.target].op == "COPY":  # what ends a handler that is left
+            entry = handlers_at(code, entry.target)
+    return count
 
 
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
