@@ -160,7 +160,8 @@ back_edge_dealloc(DlBackEdge *self)
 static int
 back_edge_bool(PyObject *Py_UNUSED(self))
 {
-    return dl_resumed_is_over();
+    /* NB: what waits comes at the jump back, in the user's own frame */
+    return dl_resumed_is_over() && !dl_pyframe_is_interrupted();
 }
 
 static PyNumberMethods back_edge_number = {.nb_bool = back_edge_bool};

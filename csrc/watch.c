@@ -536,7 +536,7 @@ poll_bool(DlPoll *poll)
     if (--poll->countdown > 0) {
         return 0;
     }
-    return poll->is_entry ? entry_is_due(poll) : round_is_due(poll);
+    return poll->is_entry ? entry_is_due(poll) : round_is_due(poll) && !dl_pyframe_is_interrupted();
 }
 
 /* poll() -> the value that the frame which calls it is to return, or GO_ON. */

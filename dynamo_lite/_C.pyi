@@ -23,6 +23,7 @@ INVOKE_LOOP: int  # address of the function by which kernels call NumPy's loops 
 class Abi(NamedTuple):
     """What C and Python agree on: the rows of csrc/abi.def, which says what each of them is."""
 
+    DEFERS_ALL: int
     MAX_DIMS: int
     MAX_OPERANDS: int
     FOLD_OPERANDS: int
@@ -248,6 +249,9 @@ class Declined(Exception):
 class Interrupted(BaseException):
     """Compiling is abandoned: a signal handler raised, or another thread sent an exception, which takes its place."""
 
+def hold_interrupts() -> None:
+    """Safe points let nothing in from here on, until the user's code goes on: where that handles what is raised."""
+
 def safe_point() -> None:
     """Where compiling may be abandoned: lets interrupts in that have waited for long; may raise Interrupted.
 
@@ -367,6 +371,7 @@ class CacheEntry:
     least: int
     most: int
     judged: bool
+    defers: int
     hits: int
     declines: int
     retired: bool

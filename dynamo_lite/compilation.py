@@ -53,6 +53,7 @@ from dynamo_lite.pycode import (
     UnsupportedOpcode,
     UnsupportedResume,
     decoded,
+    handlers_at,
     successors,
 )
 from dynamo_lite.report import why
@@ -207,6 +208,8 @@ class Compilation:
                 self._warn_of_limit(function)
             self._leave_plain(function, "recompile-limit", str(self.config.recompile_limit))
             return None
+        if code in self.resumes.places and _in_handler(*self.resumes.places[code]):
+            _C.hold_interrupts()
         version = self.resumes.roots.get(code, code), count  # whose segments share the time for compiling
         try:
             # NumPy keeps errstate in a context variable: what an interrupt leaves behind stays in this copy.
@@ -734,6 +737,11 @@ class Compilation:
         self._pauses = False
         self._restraints.clear()
         self._means.clear()
+
+
+def _in_handler(code: types.CodeType, index: int) -> bool:
+    """Whether code of the user's handles what is raised at an instruction."""
+    return handlers_at(decoded(code), index) is not None
 
 
 def _look_again(

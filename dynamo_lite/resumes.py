@@ -31,6 +31,7 @@ from dynamo_lite.pycode import (
     assigned,
     begins_at,
     decoded,
+    handlers_at,
     liveness,
     loops,
     own_cells,
@@ -150,6 +151,8 @@ class Resumes:
             kinds.append("value" if rest is None else "rest")
             items.append(item if rest is None else rest)
         code = decoded(function.__code__)
+        if handlers_at(code, header) is not None:
+            _C.hold_interrupts()
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if reads_frame(code) else liveness(code)[header]
         # NB: in the order of graph breaks, and with no more than they hand on: so there is one resume function. Arrays

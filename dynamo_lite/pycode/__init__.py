@@ -20,6 +20,7 @@ from dynamo_lite.pycode.code import (
     UnsupportedResume,
     handlers_at,
     handles_exception,
+    has_handlers,
     remembered,
     skeleton,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "encode",
     "handlers_at",
     "handles_exception",
+    "has_handlers",
     "liveness",
     "loops",
     "may_loop",

@@ -221,6 +221,11 @@ def handlers_at(code: Code, index: int) -> ExceptionEntry | None:
     return None
 
 
+def has_handlers(code: Code) -> bool:
+    """Whether code of the user's may handle what is raised, in a `try` or a `with`."""
+    return any(code.instrs[entry.target].op == "PUSH_EXC_INFO" for entry in code.exceptions)
+
+
 def handles_exception(code: Code, index: int) -> bool:
     """Whether an exception is being handled at instruction `index`, or may be, in a `with`: what restores the one from
     before is on the stack."""

@@ -23,6 +23,7 @@ from dynamo_lite.pycode.code import (
     Position,
     UnsupportedCode,
     UnsupportedResume,
+    handlers_at,
     remembered,
 )
 from dynamo_lite.pycode.decode import remember_as
@@ -32,7 +33,8 @@ from dynamo_lite.pycode.opcodes import OPCODES, Operand
 from dynamo_lite.pycode.version import CACHES, FACTS
 
 # Of a prologue, besides what has to do with ``.s0`` ...
-_PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL", "STORE_CELL"})
+_PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL", "STORE_CELL", "RESUME"})
+_LETS_NOBODY_IN = 2  # a RESUME like that behind a `yield from`, at which no signal is looked for
 
 
 def begins_rest(code: Code, index: int) -> bool:
@@ -89,6 +91,8 @@ def resume_code(
 
     position = code.instrs[index].position
     prologue = [Instr("MAKE_CELL", name) for name in sorted(own_cells(code))]
+    if handlers_at(code, index) is not None:  # NB: what a signal raises is to come where the user's code handles it
+        prologue.append(Instr("RESUME", _LETS_NOBODY_IN, position=position))
     parameters: list[str] = []
     brought = [f".sc{number}" for number in range(len(cells))]
     for parameter, name in zip(brought, cells, strict=True):
