@@ -277,9 +277,10 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     }
     int passed = -1;
     ((DlEntry *)answer)->owner = on_miss;
-    /* NB: what waited while this was compiled comes before the guards: it may change what they look at. */
+    /* NB: what waited while this was compiled comes before the guards: it may change what they look at. Where it is held
+     * (hold_interrupts), the user's code is to handle it. */
     if ((dl_stress == DL_STRESS_MISS || dl_cache_add(cache, (DlEntry *)answer) == 0)
-        && (!dl_pyframe_is_interrupted() || dl_interrupts_deliver(func) == 0)) {
+        && (deferral.func == NULL || !dl_pyframe_is_interrupted() || dl_interrupts_deliver(func) == 0)) {
         passed = check_guards((DlEntry *)answer, func, slots, n_slots, inputs);
     }
     if (passed == 1) {

@@ -198,7 +198,7 @@ class Resumes:
                 found = types.FunctionType(edged, function.__globals__, function.__name__, None, empty_closure(edged))
                 found.__qualname__ = function.__qualname__
                 self.roots[edged] = self.roots.get(code, code)
-                self._with_edges[code] = found
+                self._with_edges[code] = self._with_edges[edged] = found
         return self._with_edges[code]
 
     def _at_back_edge(self, edge: _C.BackEdge, function: types.FunctionType, *held: Any) -> Any:

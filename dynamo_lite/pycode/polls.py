@@ -15,13 +15,15 @@ over, and the last copy alone asks.
                                             COPY 1; LOAD_CONST go_on; IS_OP is not; POP_JUMP_IF_TRUE -> 48
                                             POP_TOP; JUMP -> 5
                                         48  SWAP 2; POP_TOP (for each stack slot); RETURN_VALUE
-                               handler  50  COPY 1; drop_frame(exception); POP_TOP; RERAISE
+                               handler  50  COPY 1; drop_frame(exception); POP_JUMP_IF_TRUE -> 58
+                                        57  RERAISE                                    -> the user's handler, if any
+                                        58  RERAISE
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from dynamo_lite.dataclass import dataclass, replace
@@ -152,7 +154,7 @@ def _copies(code: Code, loop: Loop, together: int) -> int:
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What goes with polls: `go_on` is the answer after which a frame runs on, `drop_frame(exception)` takes the frame
-    off the traceback of an exception that the poll's call raised."""
+    off the traceback of an exception that the poll's call raised, and says whether the frame's handlers have seen it."""
 
     go_on: object
     drop_frame: object
@@ -258,7 +260,7 @@ class _Writer:
             for entry in code.exceptions
         ]
         for block in range(len(self.blocks)):
-            entries.append(self.write(block))
+            entries += self.write(block, start)
         instrs = tuple(
             instr
             if label is None
@@ -285,7 +287,7 @@ class _Writer:
                     self.out.append(instr)
                     self.labels.append((copy, instr.target) if instr.target in span else instr.target)
 
-    def write(self, block: int) -> ExceptionEntry:
+    def write(self, block: int, start: Sequence[int]) -> list[ExceptionEntry]:
         """The block after all else: the question of conditional back edges, the call, what becomes of its answer."""
         poll, onwards, depth, position = self.blocks[block]
         self.place[block, "ask"] = len(self.out)
@@ -315,9 +317,16 @@ class _Writer:
             self.emit(op, arg, position)
         self.emit("SWAP", 3, position)
         self.emit("CALL", 1, position)
-        self.emit("POP_TOP", None, position)
+        self.emit("POP_JUMP_IF_TRUE", None, position, (block, "left"))
+        raises = len(self.out)  # in the frame, where the loop goes round
         self.emit("RERAISE", 0, position)
-        return ExceptionEntry(begin, end, handler, depth, False)
+        self.place[block, "left"] = len(self.out)
+        self.emit("RERAISE", 0, position)
+        entries = [ExceptionEntry(begin, end, handler, depth, False)]
+        around = handlers_at(self.code, onwards)
+        if around is not None:
+            entries.append(ExceptionEntry(raises, raises + 1, start[around.target], around.depth, around.lasti))
+        return entries
 
 
 def _callable(function: object) -> list[tuple[str, object]]:

@@ -48,7 +48,14 @@ def begins_at(code: Code, index: int) -> bool:
     at = 0
     while at < index and (code.instrs[at].op in _PUTS_BACK or str(code.instrs[at].arg).startswith(".s")):
         at += 1
-    return index in (at, code.instrs[at].target if code.instrs[at].op == "JUMP" else at)
+    target = code.instrs[at].target if code.instrs[at].op == "JUMP" else at
+    return index in (at, target) or (target == index - 1 and code.instrs[index - 1] == _before(code, index))
+
+
+def _before(code: Code, index: int) -> Instr:
+    """What a resume function has right before an instruction that it goes on with, and whose exceptions are handled:
+    what comes at a jump back there counts as raised by the instruction before."""
+    return Instr("NOP", position=code.instrs[index].position)
 
 
 @remembered
@@ -113,6 +120,8 @@ def resume_code(
         del prologue[-len(_take(parameters[-1], position)) :]
         prologue.append(Instr("DELETE_FAST", parameters[-1], position=position))
         index -= 1
+    if handlers_at(code, index) is not None and (index == 0 or code.instrs[index - 1] != _before(code, index)):
+        code = _with_nop(code, index)
     shift = len(prologue) + 1
     prologue.append(Instr("JUMP", target=index + shift, position=position))
 
@@ -146,6 +155,24 @@ def resume_code(
         raise UnsupportedResume(str(error)) from error
     remember_as(made, resumed)
     return made
+
+
+def _with_nop(code: Code, index: int) -> Code:
+    """With a NOP before instruction `index`, to which no jump but the prologue's leads."""
+
+    def moved(place: int) -> int:
+        return place + (place >= index)
+
+    instrs = [instr if instr.target is None else replace(instr, target=moved(instr.target)) for instr in code.instrs]
+    instrs.insert(index, _before(code, index))
+    entries = (
+        ExceptionEntry(
+            entry.start if entry.start == index else moved(entry.start),
+            *(moved(entry.end), moved(entry.target), entry.depth, entry.lasti),
+        )
+        for entry in code.exceptions
+    )
+    return replace(code, instrs=tuple(instrs), exceptions=tuple(entries))
 
 
 def _take(parameter: str, position: Position) -> list[Instr]:
