@@ -130,7 +130,7 @@ def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int]
     deeper = {at for begin, body in whole.items() for at in body - {begin}}
     aside = {at for at in loop - {header} - deeper if place_in(code, at) in restraints.aside}
     aside = {at for at in aside if at - 1 not in aside or place_in(code, at - 1) != place_in(code, at)}  # from 3.13 on
-    found = {at for at in aside if goes_on_at(code, at)} - plan.apart
+    found = {at for at in aside if goes_on_at(code, at, header)} - plan.apart
     plan.known |= found
     plan.apart |= found
 
