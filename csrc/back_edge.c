@@ -115,6 +115,9 @@ back_edge_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObjec
     }
     dl_thread.nested--;
     dl_pyframe_show(tstate, hidden);
+    if (answer == NULL && dl_thread.left != DL_LEFT) {
+        dl_thread.left = DL_RAISED;
+    }
     Py_DECREF(self);
     Py_DECREF(function);
     return answer;

@@ -560,6 +560,9 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
                                        : enter_loop(poll, frame, code);
     dl_thread.nested--;
     dl_pyframe_show(tstate, hidden);
+    if (value == NULL && dl_thread.left != DL_LEFT) {
+        dl_thread.left = poll->make || poll->is_entry ? DL_LEFT : DL_RAISED;
+    }
     Py_DECREF(poll);
     return value;
 }

@@ -272,8 +272,8 @@ class Attempt:
         behind it; not where that has happened too often, or somebody could see another frame there. locals_: those of
         there, which may be of another type by now."""
         code, tracer = self.frame.code, self.machine.tracer
-        busy = place_of(code, self.header) in tracer.restraints.busy
-        if busy or place in self.plan.apart or not goes_on_at(code, place, self.header) or self.region.may_be_unrolled():
+        busy = place_of(code, self.header) in tracer.restraints.busy or self.region.may_be_unrolled()
+        if busy or place in self.plan.apart or not goes_on_at(code, place, self.header):
             return
         doubt(tracer, self.plan)
         self.plan.apart.add(place)

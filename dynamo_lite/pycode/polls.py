@@ -154,7 +154,7 @@ def _copies(code: Code, loop: Loop, together: int) -> int:
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What goes with polls: `go_on` is the answer after which a frame runs on, `drop_frame(exception)` takes the frame
-    off the traceback of an exception that the poll's call raised, and says whether the frame's handlers have seen it."""
+    off the traceback of an exception that the poll's call raised, and says whether its handlers have seen that."""
 
     go_on: object
     drop_frame: object

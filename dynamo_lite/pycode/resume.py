@@ -98,8 +98,10 @@ def resume_code(
 
     position = code.instrs[index].position
     prologue = [Instr("MAKE_CELL", name) for name in sorted(own_cells(code))]
+    entry = position
     if handlers_at(code, index) is not None:  # NB: what a signal raises is to come where the user's code handles it
         prologue.append(Instr("RESUME", _LETS_NOBODY_IN, position=position))
+        entry = Position(code.firstlineno, code.firstlineno, 0, 0)
     parameters: list[str] = []
     brought = [f".sc{number}" for number in range(len(cells))]
     for parameter, name in zip(brought, cells, strict=True):
@@ -142,7 +144,7 @@ def resume_code(
         kwonlyargcount=0,
         flags=code.flags & ~(CO_VARARGS | CO_VARKEYWORDS),
         varnames=(*parameters, *others),
-        entry=position,
+        entry=entry,
     )
     resumed = prune(resumed)
     used = {instr.arg for instr in resumed.instrs if OPCODES[instr.op].operand is Operand.CELL}
