@@ -101,7 +101,7 @@ def resume_code(
     entry = position
     if handlers_at(code, index) is not None:  # NB: what a signal raises is to come where the user's code handles it
         prologue.append(Instr("RESUME", _LETS_NOBODY_IN, position=position))
-        entry = Position(code.firstlineno, code.firstlineno, 0, 0)
+        entry = (code.firstlineno, code.firstlineno, 0, 0)
     parameters: list[str] = []
     brought = [f".sc{number}" for number in range(len(cells))]
     for parameter, name in zip(brought, cells, strict=True):
