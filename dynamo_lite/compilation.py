@@ -107,6 +107,7 @@ _PLAIN_ENTRIES = 8
 _MUCH = 12  # operations behind a loop that are too many to run them plainly for its sake
 _LONG = 50  # of a segment that is not compiled once more for each side of the branch in front of it
 _INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
+_WAY_BACK = 15e3  # ns that it takes to go on plainly where exceptions are handled, and to come back
 _LOOKED_AGAIN = 4  # how often code is captured again for what NumPy warns of
 _ROUND = "the segments of a loop together"
 
@@ -430,6 +431,10 @@ class Compilation:
             if is_whole and segment.program is not None and is_doubtful(segment.times, segment.capture.graph):
                 _C.time_calls(code, self.on_miss)
             goes_round = segment.capture.ends == "break" or segment.capture.pauses
+            if self._comes_back_in_vain(segment):
+                self._leave_plain(function, "exception-handler-active", "")
+                segment.entry.retire("exception-handler-active")
+                return
             if segment.program is None and any(map(comes_back, segment.capture.jumps)):
                 _C.time_calls(self.resumes.roots.get(code, code), self.on_miss)  # nobody knows yet where it comes back
                 goes_round = False
@@ -481,6 +486,14 @@ class Compilation:
                     self.loops[key] = replace(record, outcome="plain")
             return True
         return False
+
+    def _comes_back_in_vain(self, segment: Segment) -> bool:
+        """Whether this is one iteration of a loop, of which a part runs plainly each time, where exceptions are handled,
+        and comes back: the way there and back takes longer than the iteration gains."""
+        if not self.resumes.begins_with_loop(segment.code) or not any(map(comes_back, segment.capture.jumps)):
+            return False
+        gained = [each.plain - each.native for each in segment.times.values()]
+        return not segment.capture.pauses and max(gained, default=0.0) < _WAY_BACK
 
     def _leave_call_plain(self, code: types.CodeType) -> None:
         """Retire the segment with which a call begins that `code` goes on with, where the whole call loses by it."""

@@ -9,6 +9,7 @@ Capture makes these at graph breaks; dispatch enters them like any other code.
 from __future__ import annotations
 
 import types
+from itertools import pairwise
 
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.code import (
@@ -17,6 +18,7 @@ from dynamo_lite.pycode.code import (
     CO_OPTIMIZED,
     CO_VARARGS,
     CO_VARKEYWORDS,
+    NO_POSITION,
     Code,
     ExceptionEntry,
     Instr,
@@ -49,7 +51,7 @@ def begins_at(code: Code, index: int) -> bool:
     while at < index and (code.instrs[at].op in _PUTS_BACK or str(code.instrs[at].arg).startswith(".s")):
         at += 1
     target = code.instrs[at].target if code.instrs[at].op == "JUMP" else at
-    return index in (at, target) or (target == index - 1 and code.instrs[index - 1] == _before(code, index))
+    return index in (at, target) or (target == index - 1 and _is_before(*code.instrs[index - 1 : index + 1]))
 
 
 def _before(code: Code, index: int) -> Instr:
@@ -122,7 +124,10 @@ def resume_code(
         del prologue[-len(_take(parameters[-1], position)) :]
         prologue.append(Instr("DELETE_FAST", parameters[-1], position=position))
         index -= 1
-    if handlers_at(code, index) is not None and (index == 0 or code.instrs[index - 1] != _before(code, index)):
+    ours = {at for at, (instr, after) in enumerate(pairwise(code.instrs)) if _is_before(instr, after)}
+    if ours:  # of another place that a resume function goes on with
+        code, index = remove(code, ours), index - sum(at < index for at in ours)
+    if handlers_at(code, index) is not None:
         code = _with_nop(code, index)
     shift = len(prologue) + 1
     prologue.append(Instr("JUMP", target=index + shift, position=position))
@@ -157,6 +162,10 @@ def resume_code(
         raise UnsupportedResume(str(error)) from error
     remember_as(made, resumed)
     return made
+
+
+def _is_before(instr: Instr, after: Instr) -> bool:
+    return instr.op == "NOP" and instr.position == after.position != NO_POSITION
 
 
 def _with_nop(code: Code, index: int) -> Code:
