@@ -68,7 +68,7 @@ from dynamo_lite.report.records import (
 )
 from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
-from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists, paying_sizes, times_of_round
+from dynamo_lite.schedule.cost import DoesNotPay, Times, is_doubtful, makes_lists, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
 _STANDARD_LIBRARY = ("<frozen ", policy.STDLIB + os.sep)
@@ -107,7 +107,7 @@ _PLAIN_ENTRIES = 8
 _MUCH = 12  # operations behind a loop that are too many to run them plainly for its sake
 _LONG = 50  # of a segment that is not compiled once more for each side of the branch in front of it
 _INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
-_WAY_BACK = 15e3  # ns that it takes to go on plainly where exceptions are handled, and to come back
+_WAY_BACK = {0: Times(0.0, 0.0, 12e3)}  # to go on plainly where exceptions are handled, and to come back at a back edge
 _LOOKED_AGAIN = 4  # how often code is captured again for what NumPy warns of
 _ROUND = "the segments of a loop together"
 
@@ -156,7 +156,9 @@ class Compilation:
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
         self._restraints = Restraints(lengths=None if fullgraph else {}, begins_plainly=self.judged and not fullgraph)
-        self.resumes = Resumes(self.on_miss, watcher, self._note_resume, self._fail, self._restraints.sides)
+        self.resumes = Resumes(
+            self.on_miss, watcher, self._note_resume, self._note_way, self._fail, self._restraints.sides
+        )
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
         self._looked_again: dict[types.CodeType, int] = {}  # how often code was captured again for what NumPy warns of
@@ -379,10 +381,10 @@ class Compilation:
 
     def _note_resume(self, code: types.CodeType, target: Target, function: types.FunctionType) -> None:
         """A resume function is new, which goes on with `function` at `target`."""
-        if (target.first or target.plain) and code not in self.resumes.numbers:  # it runs plainly, then `function` does
+        if code in self.resumes.polled:  # it runs plainly, then `function` does
             _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["first-iteration"], self.on_miss)
-            self._leads.setdefault(code, set()).add(function.__code__)
-            self._led.setdefault(function.__code__, set()).add(code)
+            if target.first:
+                self._note_way(code, function.__code__)
         elif target.plain:
             self._skip(code, "exception-handler-active")
         elif self._watcher is not None:
@@ -390,6 +392,11 @@ class Compilation:
                 self._skip(code, "nothing-to-compile")
         elif self._may_wait(function.__code__, target.index):
             _C.wait(code)
+
+    def _note_way(self, code: types.CodeType, to: types.CodeType) -> None:
+        """What runs plainly has come back to `to`."""
+        self._leads.setdefault(code, set()).add(to)
+        self._led.setdefault(to, set()).add(code)
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -431,10 +438,6 @@ class Compilation:
             if is_whole and segment.program is not None and is_doubtful(segment.times, segment.capture.graph):
                 _C.time_calls(code, self.on_miss)
             goes_round = segment.capture.ends == "break" or segment.capture.pauses
-            if self._comes_back_in_vain(segment):
-                self._leave_plain(function, "exception-handler-active", "")
-                segment.entry.retire("exception-handler-active")
-                return
             if segment.program is None and any(map(comes_back, segment.capture.jumps)):
                 _C.time_calls(self.resumes.roots.get(code, code), self.on_miss)  # nobody knows yet where it comes back
                 goes_round = False
@@ -458,10 +461,13 @@ class Compilation:
         Where its entry is out of range or retired, the rest of the loop and all behind it run plainly.
         """
         code = segment.code
-        around = reached(code, self._leads) & reached(code, self._led) & self._versions.keys()
+        round_ = reached(code, self._leads) & reached(code, self._led)
+        around = round_ & self._versions.keys()
         latest = [each for one in around for each in of_round(self._versions[one])]
         programs = [one for one in latest if one.program is not None]
-        if any(not one.times and not one.slight for one in programs) or waits_for_loop(latest):
+        if any(not one.times and not one.slight for one in programs):
+            return False
+        if waits_for_loop(latest) and not round_ & self.resumes.polled:
             return False
         if not programs and (code not in around or any(one.capture.break_ is None for one in latest)):
             return False  # it is no loop yet, or its first iterations run plainly
@@ -475,6 +481,7 @@ class Compilation:
                 raise DoesNotPay("there is nothing in them")
             judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
             others = [one.times for one in latest if one is not judged]
+            others += [_WAY_BACK for _ in round_ & self.resumes.polled]
             judged.entry.least, judged.entry.most = paying_sizes(times_of_round(judged.times, others))
         except DoesNotPay as reason:
             self._note_skip(function.__code__, "does-not-pay", f"{_ROUND}: {reason}")
@@ -486,14 +493,6 @@ class Compilation:
                     self.loops[key] = replace(record, outcome="plain")
             return True
         return False
-
-    def _comes_back_in_vain(self, segment: Segment) -> bool:
-        """Whether this is one iteration of a loop, of which a part runs plainly each time, where exceptions are handled,
-        and comes back: the way there and back takes longer than the iteration gains."""
-        if not self.resumes.begins_with_loop(segment.code) or not any(map(comes_back, segment.capture.jumps)):
-            return False
-        gained = [each.plain - each.native for each in segment.times.values()]
-        return not segment.capture.pauses and max(gained, default=0.0) < _WAY_BACK
 
     def _leave_call_plain(self, code: types.CodeType) -> None:
         """Retire the segment with which a call begins that `code` goes on with, where the whole call loses by it."""

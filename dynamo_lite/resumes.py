@@ -19,7 +19,7 @@ from dynamo_lite import _C, budget
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.restraints import Beginning, place_in
 from dynamo_lite.capture.rests import rest_of_iterator
-from dynamo_lite.capture.targets import Target, locals_taken
+from dynamo_lite.capture.targets import Target, code_of, locals_taken
 from dynamo_lite.capture.trace import empty_closure
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import (
@@ -67,21 +67,24 @@ class Watcher(Protocol):
 
 class Resumes:
     """numbers, places, roots, begins: by the code of a resume function, its number, where in what code it goes on, the
-    code of the user's function, and what it goes on with."""
+    code of the user's function, and what it goes on with. polled: the code of those that come back at a back edge."""
 
     def __init__(
         self,
         on_miss: _C.OnMiss,
         watcher: Watcher | None,
         on_made: Callable[[types.CodeType, Target, types.FunctionType], None],
+        on_way: Callable[[types.CodeType, types.CodeType], None],
         on_failure: Callable[[types.FunctionType, Exception], None],
         sides: set[types.CodeType],
     ) -> None:
-        """on_made: told of each new one, and what it goes on with. on_failure: told of a defect. sides: gets the code
+        """on_made: told of each new one, and what it goes on with. on_way: told where one that runs plainly comes back,
+        in what code. on_failure: told of a defect. sides: gets the code
         of those that side exits lead to."""
         self._on_miss = on_miss
         self._watcher = watcher
         self._on_made = on_made
+        self._on_way = on_way
         self._on_failure = on_failure
         self._sides = sides
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
@@ -93,6 +96,7 @@ class Resumes:
         self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
         self.roots: dict[types.CodeType, types.CodeType] = {}
         self.begins: dict[types.CodeType, Beginning] = {}
+        self.polled: set[types.CodeType] = set()
 
     def clear(self) -> None:
         """Forget them all."""
@@ -105,6 +109,7 @@ class Resumes:
         self.places.clear()
         self.roots.clear()
         self.begins.clear()
+        self.polled.clear()
 
     def begins_with_loop(self, code: types.CodeType) -> bool:
         """Whether what `code` goes on with is an iteration of a loop."""
@@ -169,6 +174,8 @@ class Resumes:
         jump = self.jump(function, target)
         if jump is None:
             return None
+        if function.__code__ in self.polled and (to := code_of(jump)) is not None:
+            self._on_way(function.__code__, to)
         return jump(*items, *map(bound.get, locals_taken(jump, target)), *held.values())
 
     def with_back_edges(self, function: types.FunctionType, from_break: bool = False) -> types.FunctionType | None:
@@ -198,6 +205,7 @@ class Resumes:
                 found = types.FunctionType(edged, function.__globals__, function.__name__, None, empty_closure(edged))
                 found.__qualname__ = function.__qualname__
                 self.roots[edged] = self.roots.get(code, code)
+                self.polled.add(edged)
                 self._with_edges[code] = self._with_edges[edged] = found
         return self._with_edges[code]
 
