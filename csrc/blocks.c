@@ -2,10 +2,11 @@
  *
  * The leading axes of all that these steps read and make are the rows. Where the arrays that are read lie packed, in C
  * order, NumPy's results would, too; then the registers of these arrays show some rows after the other, and sizes read as
- * if there were no more (dl_dims_at). What is made on the way is as small as these rows, and what is needed behind is
- * copied to its place while it is in the cache. INVARIANT: afterwards the registers hold what they would if the steps
+ * if there were no more (dl_dims_at). What is made on the way is as small as these rows, and kernels write what is needed
+ * behind where it belongs (block_rows.c); what others make is copied there. INVARIANT: afterwards the registers hold what they would if the steps
  * had run one by one, or the program declines.
  */
+#include "block_rows.h"
 #include "build.h"
 
 /* Bytes of an array: smaller ones stay in the cache by themselves (docs/performance.md); and of its rows at a time. Tests
@@ -14,6 +15,7 @@ static npy_intp least_bytes = 3 << 22, block_bytes = 1 << 17;
 
 enum {
     MOST_ROW = 1 << 18, /* bytes of one row */
+    LINE = 64,          /* bytes of a line of the cache */
 };
 
 /* ---- building ---- */
@@ -67,9 +69,9 @@ typedef struct {
     DlRun *run;
     const DlRowBlock *block;
     npy_intp leading[DL_MAX_DIMS], rows;
+    DlBlockRows at_hand;
     npy_intp row_bytes[DL_BLOCK_INPUTS];
     DlReg *inputs;      /* the registers of the inputs as they were */
-    PyObject **results; /* owned: the whole arrays */
 } BlockRun;
 
 /* Whether an input has the rows, and lies packed; the bytes of one of its rows. */
@@ -165,50 +167,29 @@ close_inputs(BlockRun *self)
     }
 }
 
-/* Make the whole array that result number i is rows of. */
-static int
-make_result(BlockRun *self, int i, const DlReg *part)
-{
-    npy_intp shape[DL_MAX_DIMS];
-    memcpy(shape, part->shape, (size_t)part->nd * sizeof *shape);
-    memcpy(shape, self->leading, (size_t)self->block->leading.n * sizeof *shape);
-    Py_INCREF(part->descr);
-    self->results[i] = PyArray_NewFromDescr(&PyArray_Type, part->descr, part->nd, shape, NULL, NULL, 0, NULL);
-    return self->results[i] == NULL ? -1 : 0;
-}
-
-/* Copy the results of n rows from row `start` on to their places; 2 where they do not lie packed. */
-static DlStatus
-keep(BlockRun *self, npy_intp start, npy_intp n)
-{
-    for (int i = 0; i < self->block->n_results; i++) {
-        const DlReg *part = &self->run->regs[self->block->results[i]];
-        int leading = self->block->leading.n, shows = part->kind == DL_ARRAY && part->nd >= leading;
-        npy_intp bytes = shows && part->shape[leading - 1] == n ? PyDataType_ELSIZE(part->descr) : 0;
-        for (int axis = part->nd - 1; axis >= 0 && bytes; axis--) {
-            if (part->shape[axis] != 1 && part->strides[axis] != bytes) {
-                bytes = 0;
-                break;
-            }
-            bytes *= part->shape[axis];
-        }
-        if (bytes == 0) {
-            return 2;
-        }
-        if (self->results[i] == NULL && make_result(self, i, part) < 0) {
-            return -1;
-        }
-        memcpy(PyArray_BYTES((PyArrayObject *)self->results[i]) + start * (bytes / n), part->data, (size_t)bytes);
-    }
-    return 0;
-}
-
 /* Empty the registers that the steps have set. */
 static void
 release_made(BlockRun *self)
 {
     for (int i = 0; i < self->block->n_made; i++) {
         dl_reg_release(self->run, &self->run->regs[self->block->made[i]]);
+    }
+}
+
+/* Read the rows at hand of what a reduction begins with, in order, which is how memory is fast: it looks at several places
+ * at a time itself. */
+static void
+fetch(const BlockRun *self)
+{
+    const DlStep *step = &self->run->program->steps[self->block->first];
+    if (step->kind != DL_STEP_REDUCE) {
+        return;
+    }
+    for (int i = 0; i < self->block->n_inputs; i++) {
+        const volatile char *data = self->run->regs[self->block->inputs[i]].data;
+        for (npy_intp at = 0; at < self->at_hand.n * self->row_bytes[i]; at += LINE) {
+            (void)data[at];
+        }
     }
 }
 
@@ -219,13 +200,18 @@ run_rows(BlockRun *self, npy_intp start, npy_intp n)
     DlRun *run = self->run;
     DlStatus status = 0;
     show(self, start, n);
+    self->at_hand.start = start;
+    self->at_hand.n = n;
+    run->block = &self->at_hand;
     run->n_leading = self->block->leading.n;
     run->n_rows = n;
+    fetch(self);
     for (int i = 0; i < self->block->count && status == 0; i++) {
         status = dl_step_run(run, &run->program->steps[self->block->first + i]);
     }
     run->n_leading = 0;
-    status = status ? status : keep(self, start, n);
+    run->block = NULL;
+    status = status ? status : dl_block_rows_keep(run, &self->at_hand);
     release_made(self);
     return status;
 }
@@ -269,24 +255,25 @@ run_block(DlRun *run, const DlRowBlock *block)
         return 2;
     }
     self.inputs = PyMem_Malloc((size_t)block->n_inputs * sizeof *self.inputs);
-    self.results = PyMem_Calloc((size_t)block->n_results + 1, sizeof *self.results);
+    PyObject **results = PyMem_Calloc((size_t)block->n_results + 1, sizeof *results);
+    self.at_hand = (DlBlockRows){block->leading.n, self.leading, 0, 0, block->n_results, block->results, results};
     DlStatus status = -1;
-    if (self.inputs != NULL && self.results != NULL) {
+    if (self.inputs != NULL && results != NULL) {
         status = run_all(&self, few);
     }
     else {
         PyErr_NoMemory();
     }
-    for (int i = 0; self.results != NULL && i < block->n_results; i++) {
+    for (int i = 0; results != NULL && i < block->n_results; i++) {
         if (status == 0) {
-            dl_reg_take_fresh(&run->regs[block->results[i]], self.results[i]);
+            dl_reg_take_fresh(&run->regs[block->results[i]], results[i]);
         }
         else {
-            Py_XDECREF(self.results[i]);
+            Py_XDECREF(results[i]);
         }
     }
     PyMem_Free(self.inputs);
-    PyMem_Free(self.results);
+    PyMem_Free(results);
     return status;
 }
 

@@ -142,6 +142,12 @@ build_kernel(DlBuilder *builder, PyObject *object, DlKernel *kernel)
             goto done;
         }
         kernel->copies |= row->rule == DL_LAYOUT_COPY;
+        int inverts = dl_build_is_text(PyTuple_GET_ITEM(ops, i), "op", "quotient");
+        if (inverts < 0) {
+            goto done;
+        }
+        kernel->inverts |= inverts;
+        builder->program->inverts |= inverts;
     }
     kernel->results = dl_build_numbers(builder, object, "results", kernel->n_values, &kernel->n_results);
     if (kernel->results == NULL) {

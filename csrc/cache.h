@@ -116,6 +116,9 @@ typedef struct {
 } DlCache;
 
 extern PyTypeObject dl_entry_type;
+
+/* Ask what is to be done about errors that entry's program is to report again and again: 0, or -1 with an error set. */
+int dl_entry_look_again(DlEntry *entry);
 extern DlCounters dl_counters; /* of the whole process */
 
 #define DL_COUNT(cache, name) ((cache)->counters.name++, dl_counters.name++)

@@ -8,6 +8,7 @@
 #include "program.h"
 
 #include "interrupts.h"
+#include "kernel_code.h"
 #include "pyframe.h"
 
 enum { KNOWN_STATES = 4 };
@@ -212,7 +213,7 @@ warn(DlRun *run, PyObject *warner)
         return -1;
     }
     unsigned met = run->flags & run->reported & flags_of(run->outermost->scope.noted), bits = 0;
-    if (met == 0 || ((met & ~run->warned) == 0 && dl_silence(run))) {
+    if (met == 0) {
         return 0;
     }
     /* NB: what Python code runs here may let other threads run */
@@ -327,9 +328,31 @@ dl_errstate_leave(DlRun *run)
     run->errstate = NULL;
 }
 
+/* Let an underflow in a loop of NumPy's be one like any other, where somebody might report it. */
+static void
+join_called(DlRun *run)
+{
+    if (run->flags & DL_FP_UNDER_CALLED) {
+        unsigned scope = run->outermost ? flags_of(run->outermost->scope.reported) : 0;
+        run->flags &= ~(unsigned)DL_FP_UNDER_CALLED;
+        run->flags |= (run->reported | scope) & DL_FP_UNDER;
+    }
+}
+
+/* NB: products with an inverse are the quotient unless one of them is too small for all of its digits, which the
+ * processor notes as an underflow (backends/kernels/quotients.py). */
 DlStatus
 dl_flags_judge(DlRun *run)
 {
+    DlProgram *program = run->outermost ? run->outermost->program : NULL; /* NULL: one is built */
+    if (program != NULL && run->flags & DL_FP_UNDER && run->program->inverts && !(program->care & DL_DIVIDES)) {
+        program->care |= DL_DIVIDES;
+        return dl_decline(run, DL_REASON_SMALL);
+    }
+    if (note_reported(run) < 0) {
+        return -1;
+    }
+    join_called(run);
     int reports = dl_errstate_reports(run);
     return reports < 0 ? -1 : reports ? dl_decline(run, DL_REASON_FLAGS) : 0;
 }

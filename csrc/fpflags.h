@@ -5,6 +5,9 @@
 #ifndef DL_FPFLAGS_H
 #define DL_FPFLAGS_H
 
+/* No flag of the processor's: an underflow within a loop of NumPy's, as exp's far away from 0. */
+enum { DL_FP_UNDER_CALLED = 1 << 30 };
+
 #if defined(__x86_64__) || defined(_M_X64)
 #include <xmmintrin.h>
 

@@ -70,7 +70,12 @@ invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strid
         dl_fp_set(before);
     }
     else {
-        *(unsigned *)slot[DL_LOOP_FLAGS] |= dl_fp_get_x87();
+        unsigned met = dl_fp_get(), more = dl_fp_get_x87();
+        unsigned under = ((met & ~before) | more) & DL_FP_UNDER;
+        *(unsigned *)slot[DL_LOOP_FLAGS] |= (more & ~(unsigned)DL_FP_UNDER) | (under ? DL_FP_UNDER_CALLED : 0);
+        if (met & ~before & DL_FP_UNDER) {
+            dl_fp_set(met & ~(unsigned)DL_FP_UNDER);
+        }
     }
     if (slot[DL_LOOP_TRAITS] & KEEPS_A_NAN && status == 0) {
         PyArray_Descr *descr = ((PyArrayMethod_Context *)slot[DL_LOOP_CONTEXT])->descriptors[2];
@@ -308,14 +313,14 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
 #define STRIDE_CLASS(name, letter, words) letter,
 #include "abi.def"
     };
-    char letters[DL_MAX_OPERANDS + 4];
+    char letters[DL_MAX_OPERANDS + 5];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
         letters[i] = class_letters[classes[i]][0];
     }
     int care = dl_kernel_care(run, kernel);
-    snprintf(letters + n, 4, "%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
-             care & DL_STRICT ? DL_ASKS_STRICT : "");
+    snprintf(letters + n, 5, "%s%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
+             care & DL_STRICT ? DL_ASKS_STRICT : "", care & DL_DIVIDES ? DL_ASKS_DIVISION : "");
     DlProgram *program = run->program;
     DlWatch watch;
     DlStatus status = dl_world_open(run, &watch, 1); /* if it declines, the code serves the next run */

@@ -46,14 +46,22 @@ typedef struct {
     unsigned flags;   /* gathered by dl_invoke_loop */
 } DlBlock;
 
-/* How careful code is, as bits: it asks which of two NaNs NumPy would keep; it computes extremes by NumPy's loops. */
-enum { DL_STRICT = 1, DL_BY_LOOPS = 2 };
+/* How careful code is, as bits: it asks which of two NaNs NumPy would keep; it computes extremes by NumPy's loops; it
+ * divides by numbers. */
+enum { DL_STRICT = 1, DL_BY_LOOPS = 2, DL_DIVIDES = 4 };
+
+/* As careful as a kernel, or a program that is so careful, needs it. */
+static inline int
+dl_care_of(const DlKernel *kernel, int care)
+{
+    return kernel->care | (kernel->inverts ? care : care & ~DL_DIVIDES);
+}
 
 /* As careful as a kernel's data have shown it must be. What one kernel meets, the program's others will. */
 static inline int
 dl_kernel_care(const DlRun *run, const DlKernel *kernel)
 {
-    return kernel->care | run->outermost->program->care;
+    return dl_care_of(kernel, run->outermost->program->care);
 }
 
 static inline uint8_t

@@ -4,6 +4,7 @@
  * axes are ordered and merged into the shortest loop nest, and the kernel runs the innermost loop.
  */
 #include "program.h"
+#include "block_rows.h"
 #include "maps.h"
 
 #include "fpflags.h"
@@ -494,7 +495,7 @@ prepare_results(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_int
             }
             laid_out = 1;
         }
-        fresh[i] = dl_pool_array(run, descr, nd, shape, layouts[i].strides);
+        fresh[i] = dl_block_rows_array(run, step->outs[i], descr, nd, shape, layouts[i].strides);
         if (fresh[i] == NULL) {
             return -1;
         }

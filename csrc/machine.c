@@ -429,7 +429,7 @@ dl_machine_is_simple(const DlMachine *self)
 const DlVariant *
 dl_machine_latest(const DlMachine *self, int care)
 {
-    int fits = self->latest != NULL && self->rests == 0 && self->latest->care == (self->kernel.care | care);
+    int fits = self->latest != NULL && self->rests == 0 && self->latest->care == dl_care_of(&self->kernel, care);
     return fits ? self->latest : NULL;
 }
 

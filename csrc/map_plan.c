@@ -7,6 +7,7 @@
  * changed under the GIL only, and nothing of it is used while a kernel runs without it.
  */
 #include "program.h"
+#include "block_rows.h"
 #include "maps.h"
 
 #include "kernel_code.h"
@@ -221,8 +222,8 @@ find_results(DlRun *run, const DlMapStep *step, const struct DlPlan *plan, const
             nest->spread[at].data = run->regs[step->outs[i]].cell.bytes;
         }
         else if (!step->into[i]) {
-            fresh[i] = dl_pool_array(run, kernel->descrs[at], row->nd, plan->packed ? shape : row->shape,
-                                     plan->packed || row->kind == ROW_PACKED ? NULL : row->strides);
+            fresh[i] = dl_block_rows_array(run, step->outs[i], kernel->descrs[at], row->nd, plan->packed ? shape : row->shape,
+                                       plan->packed || row->kind == ROW_PACKED ? NULL : row->strides);
             if (fresh[i] == NULL) {
                 return -1;
             }

@@ -201,7 +201,7 @@ dl_single_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
     if ((single->variant == NULL || single->variant != step->dense) && !prepare(single, step)) {
         return 0;
     }
-    if (single->variant->care != (step->kernel.care | program->care)) {
+    if (single->variant->care != dl_care_of(&step->kernel, program->care)) {
         return 0;
     }
     PyObject *first = inputs[single->arrays[0].input];

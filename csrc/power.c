@@ -1,10 +1,11 @@
 /* Whole powers of doubles (see power.h).
  *
  * NumPy's power (SVML's, on processors with AVX-512) takes 3 ns for a positive number, and 120 ns for a negative one,
- * of which a scalar routine takes care. That routine errs by at most 0.513 units in the last place: the worst of 10^7
- * arguments for exponents from 3 to 13. So where the exact power, computed with twice the digits, is further than 1/16
+ * of which a scalar routine takes care. That routine errs by at most 0.512 units in the last place: the worst of 10^8
+ * arguments for exponents from 3 to 16. So where the exact power, computed with twice the digits, is further than 1/32
  * of a unit from the middle of two doubles, the routine's result is the nearest double, and is known without it. All
- * other numbers (one negative one in eight, zeros, NaNs, extremes) are left to NumPy's loop.
+ * other numbers (one negative one in sixteen, zeros, NaNs, extremes) are left to NumPy's loop, and so are tiles of
+ * positive numbers alone.
  */
 #include "power.h"
 
@@ -21,7 +22,7 @@ enum { CHUNK = 128, LEAST_EXPONENT = 3, MOST_EXPONENT = 16, SAMPLES = 512 };
 #define WIDE
 #endif
 
-/* results = x to the power of e; doubts: of which that is not certainly the nearest double, a rounding error of 1/16
+/* results = x to the power of e; doubts: of which that is not certainly the nearest double, a rounding error of 1/32
  * of its unit allowed for, or is no finite power of a negative number. */
 WIDE static void
 nearest_powers(const double *x, int e, double least, double most, double *results, int64_t *doubts)
@@ -46,10 +47,28 @@ nearest_powers(const double *x, int e, double least, double most, double *result
         exponent = bits & 0x7ff0000000000000u;
         double unit; /* 2^52 times the distance to the next double */
         memcpy(&unit, &exponent, sizeof unit);
-        int sure = (bits << 12 != 0) & (fabs(low[i]) < unit * (0.4375 * 0x1p-52)); /* 1.0 is not */
+        int sure = (bits << 12 != 0) & (fabs(low[i]) < unit * (0.46875 * 0x1p-52)); /* 1.0 is not */
         results[i] = x[i] > 0.0 ? results[i] : high[i];
         doubts[i] = !(x[i] > 0.0) & !sure;
     }
+}
+
+/* Whether all of n numbers are positive. */
+WIDE static int
+all_positive(const char *from, npy_intp stride, npy_intp n)
+{
+    int64_t others = 0;
+    if (stride == sizeof(double)) {
+        const double *x = (const double *)from;
+        for (npy_intp i = 0; i < n; i++) {
+            others |= !(x[i] > 0.0);
+        }
+        return !others;
+    }
+    for (npy_intp i = 0; i < n; i++, from += stride) {
+        others |= !(*(const double *)from > 0.0);
+    }
+    return !others;
 }
 
 int32_t
@@ -57,7 +76,7 @@ dl_power_run(DlInvoke invoke, const npy_intp *slot, char **args, npy_intp n, con
 {
     double given = strides[1] == 0 && n > 0 ? *(const double *)args[1] : 0.0;
     int e = given >= LEAST_EXPONENT && given <= MOST_EXPONENT ? (int)given : 0;
-    if (e == 0 || e != given) {
+    if (e == 0 || e != given || all_positive(args[0], strides[0], n)) {
         return invoke(slot, args, n, strides);
     }
     /* NB: neither the power nor the error of a product within these bounds is subnormal or overflows. */

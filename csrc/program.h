@@ -87,6 +87,7 @@ typedef struct {
 typedef struct DlKernel {
     PyObject *object; /* the Kernel */
     int care;         /* how careful code for its data has to be (kernel_code.h) */
+    int inverts;      /* it multiplies by the inverse of what it is to divide by */
     int n_operands, n_results, n_ops, n_values;
     int copies;       /* some result's layout is that of a copy, not of an operation */
     uint8_t *forward; /* which operands a loop reads for which NumPy computes otherwise if they are reversed; NULL: none */
@@ -387,6 +388,7 @@ struct DlProgram {
     int32_t n_early;    /* instructions of numbers that wait for no step */
     DlDecline never;    /* if set: every run declines for it at once */
     int care;           /* how careful the code of all its kernels has to be (kernel_code.h) */
+    int inverts;        /* a kernel of it, or of a body, multiplies by the inverse of what it is to divide by */
     int num_threads;    /* its own limit; 0: the process's */
     PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
     DlStep *steps;
@@ -459,6 +461,7 @@ typedef struct DlRun {
     int raised;            /* a handler of a signal raised: the error that is set is the user's */
     int n_leading;         /* in a block: so many first axes are */
     npy_intp n_rows;       /* these rows, all along the last of them */
+    struct DlBlockRows *block; /* of its results, or NULL (block_rows.c) */
     struct DlRun *outermost; /* of the bodies of loops: the run around them all */
 } DlRun;
 

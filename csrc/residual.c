@@ -128,21 +128,3 @@ dl_residual_returned(DlEntry *entry, PyObject *const *slots, Py_ssize_t n_slots,
     dl_values_clear(outputs);
     return made;
 }
-
-int
-dl_entry_look_again(DlEntry *entry)
-{
-    uint64_t n = ++entry->reports;
-    if (entry->look_again == NULL || n < 2 || (n & (n - 1)) != 0) {
-        return 0;
-    }
-    DlDeferral deferral;
-    dl_interrupts_defer(&deferral, NULL);
-    dl_hook_pause();
-    PyObject *asked = Py_NewRef(entry->look_again), *done = PyObject_CallOneArg(asked, (PyObject *)entry);
-    dl_hook_resume();
-    done = dl_interrupts_resume(&deferral, done);
-    Py_DECREF(asked);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
-}

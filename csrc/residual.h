@@ -16,9 +16,6 @@ PyObject *dl_residual_bind(PyObject *made, PyObject *func);
 PyObject *dl_residual_call(PyObject *made, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned,
                            DlValues *outputs);
 
-/* Ask what is to be done about errors that entry's program is to report again and again: 0, or -1 with an error set. */
-int dl_entry_look_again(DlEntry *entry);
-
 /* What residual code gives that only returns; the outputs are consumed. NULL: it has to be called (no error set, nothing
    happened), or with an error set. */
 PyObject *dl_residual_returned(DlEntry *entry, PyObject *const *slots, Py_ssize_t n_slots, DlValues *outputs);

@@ -92,6 +92,7 @@ dl_nested_end(const DlRun *run, DlRun *outer, DlStatus status)
     outer->knows_reported = run->knows_reported;
     outer->reported = run->reported;
     outer->warned = run->warned;
+    outer->program->inverts |= program->inverts; /* flags may be judged there */
     if (program->never && !outer->program->never) {
         outer->program->never = program->never;
         Py_XSETREF(outer->program->failure, Py_XNewRef(program->failure));

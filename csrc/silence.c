@@ -1,8 +1,11 @@
 /* Whether nobody would see a warning of NumPy's of a floating-point error: the first of the filters of `warnings` that any
- * RuntimeWarning passes ignores all of them, whatever they say and wherever they come from.
+ * RuntimeWarning passes ignores all of them, whatever they say and wherever they come from. And what is done where somebody
+ * would, again and again: dl_entry_look_again.
  *
  * The rule is that of CPython's Python/_warnings.c (get_filter); the filters are a list, which a program changes in place.
  */
+#include "cache.h"
+#include "interrupts.h"
 #include "program.h"
 
 static PyObject *warnings_name, *filters_name, *registry_name;
@@ -87,4 +90,22 @@ dl_silence(const DlRun *run)
     Py_XDECREF(warnings);
     PyErr_Clear();
     return passed == 0;
+}
+
+int
+dl_entry_look_again(DlEntry *entry)
+{
+    uint64_t n = ++entry->reports;
+    if (entry->look_again == NULL || n < 2 || (n & (n - 1)) != 0) {
+        return 0;
+    }
+    DlDeferral deferral;
+    dl_interrupts_defer(&deferral, NULL);
+    dl_hook_pause();
+    PyObject *asked = Py_NewRef(entry->look_again), *done = PyObject_CallOneArg(asked, (PyObject *)entry);
+    dl_hook_resume();
+    done = dl_interrupts_resume(&deferral, done);
+    Py_DECREF(asked);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
 }

@@ -67,6 +67,7 @@ class Abi(NamedTuple):
     ASKS_ROWS: str
     ASKS_LOOPS: str
     ASKS_STRICT: str
+    ASKS_DIVISION: str
     RETURNED_FAILED: int
     RETURNED_MET_NAN: int
     RETURNED_NAN: int

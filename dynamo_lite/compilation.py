@@ -162,6 +162,7 @@ class Compilation:
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
         self._looked_again: dict[types.CodeType, int] = {}  # how often code was captured again for what NumPy warns of
+        self._dropped: set[types.CodeType] = set()  # what is to be captured again for that
         self._replaced: tuple[types.CodeType, str] | None = None  # what ran plainly since that was replaced
         if fullgraph:
             for record in self._refusal():
@@ -290,6 +291,8 @@ class Compilation:
         if _C.drop(code, entry):
             self._looked_again[code] = self._looked_again.get(code, 0) + 1
             self._entries[code] -= 1
+            self._dropped.add(code)
+            self._restraints.warns = True
 
     def _fail(self, function: types.FunctionType, error: Exception) -> None:
         """A defect of ours must not reach the user's program; it is said, counted, and an error where we test."""
@@ -403,7 +406,10 @@ class Compilation:
     def _note(self, function: types.FunctionType, slots: tuple[Any, ...], segment: Segment, count: int) -> None:
         """Record a compiled segment; retire one that gains nothing, and those that only led to it."""
         code = function.__code__
-        reason = "first call" if count == 0 else self._why_missed(function, slots)
+        reason = self._why_missed(function, slots) if count else "first call"
+        if code in self._dropped:
+            self._dropped.discard(code)
+            reason = "NumPy has warned of what it declined for"
         self.skips.pop(("compile-budget", code.co_filename, self._line(code)), None)
         self.segments.append(segment)
         self._pauses |= segment.capture.pauses
@@ -412,7 +418,7 @@ class Compilation:
         self._compiles.append((CompileRecord(function.__qualname__, number, reason, ()), segment.seconds))
         if code in self.resumes.begins and operations(segment.capture.graph) >= _LONG:
             self._restraints.joins.setdefault(self.resumes.begins[code].place, set()).add(self.resumes.begins[code])
-        if count:
+        if reason != "first call":
             log.emit("recompiles", function.__qualname__, reason)
         for plan in segment.capture.loops:
             place = plan.filename, plan.line, plan.function
@@ -740,6 +746,7 @@ class Compilation:
         self._entries.clear()
         self._plain_entries.clear()
         self._looked_again.clear()
+        self._dropped.clear()
         self._skipped.clear()
         self._waited.clear()
         self._waiting.clear()
@@ -765,7 +772,7 @@ def _look_again(
     """An entry declines again and again over errors that are to be reported. Where NumPy has warned at one of its
     places by now, it is captured once more, and gives these warnings itself."""
     owner = compilation()
-    if owner is not None and warned.is_known_now(places):
+    if owner is not None and stance.current != "fail_on_recompile" and warned.is_known_now(places):
         owner.drop(code, entry)
 
 

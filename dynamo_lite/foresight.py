@@ -90,23 +90,35 @@ class Whiles:
 
     def __init__(self) -> None:
         self._comparisons: dict[Hashable, tuple[Comparison, ...]] = {}
-        self._seen: dict[Hashable, tuple[int, list[float]]] = {}
+        self._seen: dict[Hashable, tuple[int, list[float], list[float]]] = {}  # with what they came nearer a round
 
     def rounds_left(
         self, loop: Hashable, find: Callable[[], tuple[Comparison, ...]], names: Namespaces, count: int
     ) -> float | None:
         """How many rounds a loop has left, of which `count` have been; None at the first look, and where they do not
-        come nearer. find: its comparisons, asked for once. names: where to look up variables, one after the other."""
+        come nearer, or ever more slowly, as an error does that gets smaller by a factor each round. find: its
+        comparisons, asked for once. names: where to look up variables, one after the other."""
         if loop not in self._comparisons:
             self._comparisons[loop] = find()
         compared = self._comparisons[loop]
         if not compared:
             return None
-        latest, before = self._seen.get(loop, (count, []))
+        latest, before, steps = self._seen.get(loop, (count, [], []))
         now = [_difference(names, *one) for one in compared]
-        self._seen[loop] = count, now
+        taken = [_step(*pair, count - latest) for pair in zip(before, now, strict=False)]
+        self._seen[loop] = count, now, taken
+        if any(0.0 < step < _SLOWER * one for one, step in zip(steps, taken, strict=False)):
+            return None
         left = [(count - latest) * _times_as_far(*pair) for pair in zip(before, now, strict=False)]
         return min((one for one in left if one > 0.0), default=None)
+
+
+_SLOWER = 0.8  # of what they came nearer a round before
+
+
+def _step(before: float, now: float, rounds: int) -> float:
+    """How much nearer to 0 a round has come, in the mean."""
+    return (abs(before) - abs(now)) / rounds if rounds > 0 else 0.0
 
 
 def _times_as_far(before: float, now: float) -> float:

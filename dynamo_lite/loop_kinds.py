@@ -5,9 +5,10 @@ Enters a loop's instructions and the names that they load; leaves a LoopKind. No
 
 from __future__ import annotations
 
+import sys
 import types
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from dynamo_lite import policy
@@ -15,6 +16,7 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode import Code, Loop, decoded
 
 OF_ARRAYS, OF_NUMBERS, OF_ELEMENTS = 1, 2, 3
+_NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +32,44 @@ class LoopKind:
     operations: int = 0
 
 
-def kind_of(code: Code, loop: Loop, names: dict[str, Any]) -> LoopKind:
-    """The kind of a loop. names: the globals of its function."""
+def kind_of(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any] = _NOTHING) -> LoopKind:
+    """The kind of a loop. names: the globals of its function; values: what its variables hold, if that is known."""
     found = _operations_of(code, loop.body, names, 2, {})
     if found is None or "BINARY_OP" not in found:
         return LoopKind(0)
     count = sum(found[name] for name in _COUNTED)
-    if not found.keys().isdisjoint(_OF_NUMBERS) and found.keys().isdisjoint(_NOT_OF_NUMBERS):
+    is_of_numbers = not found.keys().isdisjoint(_OF_NUMBERS) or _loads_numbers(code, loop, names, values)
+    if is_of_numbers and found.keys().isdisjoint(_NOT_OF_NUMBERS):
         return LoopKind(OF_NUMBERS if "NumPy" in found else OF_ELEMENTS, count)
     is_of_arrays = "NumPy" in found and found.keys().isdisjoint(_NOT_OF_ARRAYS)
     return LoopKind(OF_ARRAYS if is_of_arrays else 0, count)
+
+
+def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether the variables that a loop reads hold numbers, Python's or NumPy's, as far as they are known: then so do
+    those that it makes of them."""
+    kinds = set()
+    for index in loop.body:
+        instr = code.instrs[index]
+        if instr.op in ("LOAD_FAST", "LOAD_FAST_CHECK"):
+            kinds.add(type(values.get(instr.arg)))
+        elif instr.op in _GLOBALS and instr.arg in names:
+            value = names[instr.arg]
+            kinds.add(type(None) if _is_called(value) else type(value))
+    kinds.discard(type(None))  # not bound yet, or None, of which nothing is computed
+    return bool(kinds) and all(map(_is_number, kinds))
+
+
+def _is_number(kind: type) -> bool:
+    numpy = sys.modules.get("numpy")
+    return kind in (int, float, complex, bool) or (numpy is not None and issubclass(kind, numpy.number))
 
 
 Found: TypeAlias = "Counter[str] | None"
 
 
 def _operations_of(
-    code: Code, body: Iterable[int], names: dict[str, Any], deep: int, known: dict[tuple[Any, int], Found]
+    code: Code, body: Iterable[int], names: Mapping[str, Any], deep: int, known: dict[tuple[Any, int], Found]
 ) -> Found:
     """The opcodes of some instructions, and of functions that they load, and "NumPy" where they use that, or `@`,
     "print" where they print; None where these load anything but modules of numbers, and functions. known: the same of
@@ -58,7 +81,7 @@ def _operations_of(
             value = names[instr.arg]
             if not (computes(value) or _is_of_python(value)):
                 return None
-            if computes(value) and type(value) is not types.FunctionType:
+            if computes(value) and type(value) is not types.FunctionType and _is_called(value):
                 found["NumPy"] += 1
             if type(value) is types.FunctionType and deep:
                 called, at = decoded(value.__code__), (value, deep)
@@ -76,6 +99,11 @@ def _operations_of(
         elif not (instr.op == "LOAD_METHOD" and (is_of_module or instr.arg == "append")):
             found[instr.op] += 1
     return found
+
+
+def _is_called(value: object) -> bool:
+    """Whether it is a module or a function, not what is computed with."""
+    return type(value) is types.ModuleType or callable(value)
 
 
 def computes(value: object) -> bool:

@@ -267,7 +267,7 @@ class Watch:
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
         """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py)."""
         own = function.__code__
-        poll = next((poll for poll, file, line, _ in self.entries if (file, line) == _key(own)), None)
+        poll = self._entry_of(own)
         is_resumed = self.compilation is not None and self.compilation.is_resumed(own)
         if poll is None or not poll.calls or is_resumed:
             return True
@@ -382,11 +382,11 @@ class Watch:
         if round_ is None or not round_.n_plain:
             return True
         if round_ not in self.looked_into:
-            self.looked_into[round_] = self._kind_of_inner(decoded(code), poll, function.__globals__)
+            self.looked_into[round_] = self._kind_of_inner(decoded(code), poll, function.__globals__, held)
         is_numeric = self._is_numeric(round_)
         own = self._own_share()  # of the time that passes
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
-        ahead, is_long = 0.0, True
+        ahead, guessed, is_long = 0.0, 0.0, True
         most = (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain
         rounds = items_left(stack[-1]) if stack else None
         if poll.place.over != "for" and not round_.entered:
@@ -394,7 +394,7 @@ class Watch:
             coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
             ahead = min((coming or 0.0) * each, most)
             if coming is None and self._is_numeric(round_, OF_ELEMENTS):
-                ahead = self.limits.as_long * plain
+                guessed = self.limits.as_long * plain
         elif rounds is not None and runs_out(decoded(code), poll.place.header):
             left = rounds * each
             ahead = min(left, most)
@@ -403,15 +403,32 @@ class Watch:
             is_inner = poll.place.outer is not None or not is_called
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
-        self.budget.expects(round_, ahead * (self.limits.budget_numbers if is_numeric else self.limits.budget_known))
+        factor = self.limits.budget_numbers if is_numeric else self.limits.budget_known
+        if is_numeric:
+            guessed = max(guessed, self._calls_to_come(code))
+        if ahead and self._is_numeric(round_, OF_ELEMENTS):
+            ahead *= self.limits.budget_elements / factor
+        self.budget.expects(round_, max(ahead, guessed) * factor)
         return is_long
 
-    def _kind_of_inner(self, code: Code, poll: _C.Poll, names: dict[str, Any]) -> int:
-        """Note which kinds the innermost loops in that of a poll are of; the greatest one."""
+    def _calls_to_come(self, code: types.CodeType) -> float:
+        """Seconds that further calls of a function are expected to take: as long again as the calls so far, once there
+        were some. NB: it may be called where no loop tells how often, in a comprehension or by a library."""
+        poll = self._entry_of(code)
+        if poll is None or poll.calls < self.limits.called_again:
+            return 0.0
+        return self.limits.as_long * self._own_share() * poll.spent * 1e-9
+
+    def _entry_of(self, code: types.CodeType) -> _C.Poll | None:
+        """The poll at the entry of a function; None where it has none."""
+        return next((poll for poll, file, line, _ in self.entries if (file, line) == _key(code)), None)
+
+    def _kind_of_inner(self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]) -> int:
+        """Note which kinds the innermost loops in that of a poll are of; the greatest one. held: by its variables."""
         for one in _inner(code, poll):
             inner = self._round(code, one)
             if inner not in self.kinds:
-                self.kinds[inner] = kind_of(code, one, names)
+                self.kinds[inner] = kind_of(code, one, names, held)
         return max(self.kinds[self._round(code, one)].kind for one in _inner(code, poll))
 
     def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:

@@ -144,7 +144,7 @@ def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
         return max(watch.budget._ahead.values()) - time.process_time()
 
     alone = expected(1.0)
-    assert alone > 9.0
+    assert alone == pytest.approx(9.0 * policy.THRESHOLDS.budget_elements, rel=0.1)
     assert expected(0.25) == pytest.approx(alone / 4, rel=0.1)
     assert expected(2.0) == pytest.approx(alone, rel=0.1)  # of several threads
 
@@ -173,6 +173,31 @@ def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_a
         (loop,) = [one for one in loops(decode(function.__code__)) if one.over != "for"]
         watch._look_ahead(types.SimpleNamespace(round=Rounds(), place=loop), function, [], {})  # type: ignore[arg-type]
         assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.2)
+
+
+def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_for_as_long() -> None:
+    """No loop tells how often a comprehension, or a library, calls it."""
+
+    def hits(x: Any) -> int:
+        found = 0
+        for i in range(1000):
+            if x[i] * x[i - 1] > 0.5:
+                found += 1
+        return found
+
+    class Rounds:
+        plain, n_plain, entered = 1_000_000_000, 1000, 0
+
+    limits, code = policy.THRESHOLDS, hits.__code__
+    (loop,) = loops(decode(code))
+    for calls, expected in ((limits.called_again - 1, 0.0), (limits.called_again, 2.0 * limits.budget_numbers)):
+        watch = Watch(limits)
+        watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+        entry: Any = types.SimpleNamespace(calls=calls, spent=2_000_000_000, off=False)
+        watch.entries.append((entry, code.co_filename, code.co_firstlineno, code.co_qualname))
+        poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
+        watch._look_ahead(poll, hits, [iter(range(0))], {})
+        assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.5)
 
 
 def gets_lighter(x: Any, n: int, out: list[Any]) -> Any:

@@ -115,3 +115,32 @@ def of_others(x: Any, n: int) -> Any:
 def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: int) -> None:
     code = decode(function.__code__)
     assert kind_of(code, loops(code)[-1], {**globals(), "np": np}).kind == expected
+
+
+def of_locals(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = 4.0 * x * (1.0 - x) + i
+    return x
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [(0.5, OF_ELEMENTS), (np.float64(0.5), OF_ELEMENTS), (0.5j, OF_ELEMENTS), (np.ones(3), 0), ("text", 0), (gc, 0)],
+)
+def test_what_variables_hold_tells_numbers_from_arrays(x: Any, expected: int) -> None:
+    code = decode(of_locals.__code__)
+    assert kind_of(code, loops(code)[-1], globals()).kind == 0
+    assert kind_of(code, loops(code)[-1], globals(), {"x": x, "n": 9, "i": 3}).kind == expected
+
+
+def of_globals() -> None:
+    for i in range(1, 9):
+        GRID[i] = GRID[i] * 0.5 + GRID[i - 1]
+
+
+GRID = np.ones(9)
+
+
+def test_an_array_of_the_module_is_no_call_of_numpys() -> None:
+    code = decode(of_globals.__code__)
+    assert kind_of(code, loops(code)[-1], globals()).kind == OF_ELEMENTS

@@ -875,3 +875,20 @@ def test_copies_of_polls_are_never_true() -> None:
     for poll in polls:
         again = pickle.loads(pickle.dumps(poll))
         assert not any(bool(again) for _ in range(100))
+
+
+def test_what_comes_nearer_ever_more_slowly_tells_no_end() -> None:
+    """An error that gets smaller by a factor each round would be expected to vanish soon."""
+
+    def relaxes(error: float, target: float) -> None:
+        while error > target:
+            error *= 0.9
+
+    code = decode(relaxes.__code__)
+    (header, *_) = [one.header for one in loops(code) if one.over != "for"]
+    whiles = Whiles()
+    looks = []
+    for count, error in ((10, 1.0), (20, 0.5), (30, 0.25), (40, 0.125), (50, 0.0625)):
+        names = {"error": error, "target": 0.0}
+        looks.append(whiles.rounds_left(1, lambda: comparisons(code, header), (names,), count))
+    assert looks == [None, 10.0, None, None, None]

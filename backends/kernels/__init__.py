@@ -14,6 +14,7 @@ import numpy as np
 from dynamo_lite.backends.kernels.complexes import is_compiled
 from dynamo_lite.backends.kernels.functions import folds, machine
 from dynamo_lite.backends.kernels.loops import loop_is_elementwise, loop_is_forward
+from dynamo_lite.backends.kernels.quotients import inverse_of
 
 from dynamo_lite import _C, budget
 from dynamo_lite.config import config, current, current_seconds
@@ -34,7 +35,7 @@ def has_fold(ufunc: np.ufunc, dtype: DType) -> bool:
 
 
 _C.threads_follow(config)  # which programs ask when they run
-TARGET = Target(is_compiled, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine)
+TARGET = Target(is_compiled, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine, inverse_of)
 
 
 def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: CompileKernel) -> Any:

@@ -19,7 +19,7 @@ from dynamo_lite.backends.kernels.loops import loop_is_elementwise
 
 from dynamo_lite._C import abi
 from dynamo_lite.config import current
-from dynamo_lite.program.build import build, build_fold
+from dynamo_lite.program.build import build, build_fold, divided
 from dynamo_lite.program.build_loop import build_loop, machine_form
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.flatten import flatten
@@ -37,20 +37,24 @@ from dynamo_lite.program.watch import tests_of, watch
 from dynamo_lite.schedule.steps import Kernel, Loop, Machine
 
 
-def options(classes: str) -> tuple[str, bool, bool, bool]:
-    """The classes, and which of ASKS_ROWS, ASKS_LOOPS, ASKS_STRICT stand behind them."""
-    bare = classes.rstrip(abi.ASKS_ROWS + abi.ASKS_LOOPS + abi.ASKS_STRICT)
-    behind = classes[len(bare) :]
-    return bare, abi.ASKS_ROWS in behind, abi.ASKS_LOOPS in behind, abi.ASKS_STRICT in behind
+def options(classes: str) -> tuple[str, tuple[bool, ...]]:
+    """The classes, and which of ASKS_ROWS, ASKS_LOOPS, ASKS_STRICT, ASKS_DIVISION stand behind them."""
+    asks = (abi.ASKS_ROWS, abi.ASKS_LOOPS, abi.ASKS_STRICT, abi.ASKS_DIVISION)
+    bare = classes.rstrip("".join(asks))
+    return bare, tuple([letter in classes[len(bare) :] for letter in asks])
 
 
 def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     """The function of a kernel, ready to be written; without `lanes` its loops are not by vectors. Letters behind the
     classes: "r" asks for a loop over rows, "t" for NumPy's own loops for extremes, "!" for one that looks which two
-    NaNs meet."""
-    classes, with_rows, by_loops, strict = options(classes)
+    NaNs meet, "/" for divisions by numbers as they are."""
+    classes, (with_rows, by_loops, strict, divides) = options(classes)
     by_vectors = () if lanes is None else (partial(vectorise, lanes=lanes),)
-    change = known_extreme if by_loops else _compiled
+    compiled = known_extreme if by_loops else _compiled
+
+    def change(op: Element) -> Element:
+        return compiled(divided(op) if divides else op)
+
     if kernel.fold is not None and classes.endswith(abi.CLASS_ITERATED):
         return _through(build_fold(kernel, classes, change), (hoist, *by_vectors, place))
     parts = partial(pairs, fused=is_fused, strict=strict)

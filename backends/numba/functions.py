@@ -7,15 +7,18 @@ from dynamo_lite.backends.numba import llvm_text
 from dynamo_lite.backends.numba.emit import emit
 from dynamo_lite.backends.numba.emit_fold import emit_fold
 from dynamo_lite.backends.numba.emit_iterations import emit_iterations
+from dynamo_lite.backends.numba.llvm_text import vector_register
 
 from dynamo_lite.program.ir import Function
-from dynamo_lite.program.vectorise import Lanes
+from dynamo_lite.program.vectorise import VECTOR_BYTES, Lanes
 from dynamo_lite.schedule.steps import Kernel
 
 
 def function_of(kernel: Kernel, classes: str) -> Function:
     """The function of a kernel, ready to be written."""
-    return functions.function_of(kernel, classes, Lanes(llvm_text.can_mask, llvm_text.can_scatter))
+    return functions.function_of(
+        kernel, classes, Lanes(llvm_text.can_mask, llvm_text.can_scatter, vector_register()[1] == VECTOR_BYTES)
+    )
 
 
 def emit_function(function: Function, name: str) -> str:

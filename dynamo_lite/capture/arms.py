@@ -116,6 +116,13 @@ def has_big_arrays(tracer: Tracer, among: Iterable[object]) -> bool:
     return any(tracer.varies(size) or _is_big(tracer.hint(size)) for size in sizes)
 
 
+def stay_small(tracer: Tracer, among: Iterable[object]) -> bool:
+    """Whether the arrays `among` some values of the graph are small, in each call that the guards let in."""
+    types = (one.type for one in among if isinstance(one, Node) and isinstance(one.type, ArrayType))
+    limits = [make("gt", _size(type_), ARMS.elements) for type_ in types]
+    return not any(tracer.varies(limit) or tracer.relate(limit) for limit in limits)
+
+
 def sizes_in(graph: Graph) -> list[Scalar]:
     """How many elements the arrays have that a graph computes, but for those known to be small."""
     types = (type_ for node in graph.nodes for type_ in (node.type if isinstance(node.type, tuple) else (node.type,)))
@@ -134,4 +141,7 @@ def _is_big(size: Scalar) -> bool:
     return isinstance(size, int) and size > ARMS.elements
 
 
-__all__ = ["BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "raising_way", "sizes_in"]
+__all__ = [
+    *("BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "raising_way", "sizes_in"),
+    "stay_small",
+]

@@ -7,6 +7,7 @@ type that is called), of ``_METHOD_RULES`` (a method of a value made here), or a
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import random
 import sys
@@ -110,18 +111,30 @@ def call(machine: Machine, function: Value, args: Args, kwargs: Kwargs) -> Value
             return _container_method(machine, function, args, kwargs)
         case MethodValue():
             if isinstance(function.self, ArrayValue) and isinstance(function.function, ConstantValue):
-                return numpy_rules.call_method(machine, function.self, function.name, args, kwargs)
+                method = functools.partial(numpy_rules.call_method, machine, function.self, function.name)
+                return _within(machine, function.function.value, method, args, kwargs)
             target = machine.realised(function.function)
             if isinstance(target, ConstantValue) and draws.is_draw(target):
                 return draws.draw(machine, function.self, target.value, args, kwargs)
             return call(machine, target, [function.self, *args], kwargs)
         case ConstantValue():
-            return call_known(machine, function, args, kwargs)
+            return _within(machine, function.value, functools.partial(call_known, machine, function), args, kwargs)
         case ObjectValue():
             return _call_object(machine, function, args, kwargs)
         case InstanceValue():
             return call(machine, get_special(function, "__call__"), [function, *args], kwargs)
     raise Break("python-call", f"{a_kind(function)}")
+
+
+def _within(machine: Machine, target: Any, rule: Callable[[Args, Kwargs], Value], args: Args, kwargs: Kwargs) -> Value:
+    """What `rule` makes of a call of `target`; the frame calls the outermost one, whatever that calls in its turn."""
+    frame = machine.tracer.frames[-1]
+    around = frame.calls
+    frame.calls = target if around is None else around
+    try:
+        return rule(args, kwargs)
+    finally:
+        frame.calls = around
 
 
 def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kwargs) -> Value:

@@ -21,6 +21,7 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.aggregates import Object, has_items, is_like, is_object, with_items
+from dynamo_lite.capture.arms import stay_small
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.holdings import agree, with_node
 from dynamo_lite.capture.machine import Machine
@@ -87,13 +88,20 @@ def choose(machine: Machine, condition: GoesOn, first: Value, second: Value) -> 
 
 
 def may_choose(machine: Machine, values: list[Value]) -> bool:
-    """Whether one of these scalars may be chosen by data. Outside of loops they are of one type: of a value that is one
-    or the other, all that follows would be computed in branches."""
+    """Whether one of these scalars may be chosen by data. Outside of loops they are of one type, or two, NumPy's and
+    Python's, where no big arrays are about: of a value that is one or the other, all that follows is computed in
+    branches, and nothing is fused across these."""
     tracer = machine.tracer
     if tracer.regions:
         return True
-    apart = tracer.peeling or tracer.depth or machine.break_everywhere
-    return not apart and all(_alike(values[0], one) for one in values)
+    if tracer.peeling or tracer.depth or machine.break_everywhere:
+        return False
+    if all(_alike(values[0], one) for one in values):
+        return True
+    is_either = any(isinstance(one, EitherValue) for one in values)
+    if tracer.forks is None or len(values) != 2 or is_either:
+        return False
+    return stay_small(tracer, tracer.root.inputs)
 
 
 def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value]) -> Value:

@@ -12,7 +12,16 @@ import sys
 
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import Break, CallValue, ConstantValue, NumberValue, TextValue, Value, is_single
+from dynamo_lite.capture.value import (
+    Break,
+    CallValue,
+    ConstantValue,
+    EitherValue,
+    NumberValue,
+    TextValue,
+    Value,
+    is_single,
+)
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import INFIX, Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, rebuilt, simplify
 from dynamo_lite.ops.operators import BINARY, UNARY
@@ -88,6 +97,8 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
         if op == "**" and kinds == {"int"} and b in (2, 3):
             square = make("mul", a, a)
             return tracer.number(square if b == 2 else make("mul", square, a))
+        if op == "**" and kinds == {"int"} and type(a) is int and a == -1 and (sign := _sign(tracer, b)) is not None:
+            return sign
         if op == "/" and kinds <= {"int", "float"}:
             divides = ScalarOp("ne", "bool", (b, 0.0 if kind_of(b) == "float" else 0))
             if kind_of(b) == "float" and tracer.varies(b):
@@ -99,6 +110,19 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     one, other = tracer.specialise(lhs), tracer.specialise(rhs)
     assert isinstance(one, ConstantValue) and isinstance(other, ConstantValue)
     return as_operand(python_result(PYTHON_OPERATORS[op], one.value, other.value), (lhs, one))
+
+
+def _sign(tracer: Tracer, exponent: Scalar) -> Value | None:
+    """(-1) ** exponent: an int, or where that is negative a float; None outside of loops if nobody can tell which."""
+    twice = make("mul", 2, make("mod", exponent, 2))
+    whole, inverse = tracer.number(make("sub", 1, twice)), NumberValue(None, ScalarOp("sub", "float", (1.0, twice)))
+    is_whole = make("ge", exponent, 0)
+    if not tracer.varies(is_whole):
+        return whole if tracer.relate(is_whole) else inverse
+    known = tracer.graph.facts.decide(is_whole)
+    if known is not None:
+        return whole if known else inverse
+    return EitherValue(None, is_whole, whole, inverse) if tracer.regions else None
 
 
 def _is_one_digit(tracer: Tracer, value: Scalar) -> bool:

@@ -81,8 +81,9 @@ class Restraints:
     change; WHOLE: only NumPy has wanted all of it, whole_lists.py). objects: whether lists are known by their objects
     (object_lists.py); None: nobody has asked yet; lists_grow: whether some of them get longer or shorter that may be
     from outside; mixed: by name those that hold ints and floats; known: by list and attribute, the few objects that it
-    may be (listed_objects.py). lessons: by where a loop stands, and those around it, what attempts at it have taught. A
-    resume function has its function's.
+    may be (listed_objects.py). lessons: by where a loop stands, and those around it, what attempts at it have taught.
+    warns: errors have been reported again and again, also in functions that are called (warned.py). A resume function
+    has its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
@@ -103,10 +104,11 @@ class Restraints:
     lists_grow: bool = False
     mixed: set[Any] = field(default_factory=set)
     known: dict[Any, list[Any]] = field(default_factory=dict)
+    warns: bool = False
 
     def clear(self) -> None:
         """Forget everything."""
-        self.objects, self.lists_grow = None, False
+        self.objects, self.lists_grow, self.warns = None, False, False
         self.mixed.clear()
         self.known.clear()
         for known in (self.recursive, self.own, self.loops, self.busy, self.aside, self.often, self.sides):

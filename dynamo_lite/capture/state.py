@@ -122,6 +122,7 @@ class Frame:
     stack: list[Value] = field(default_factory=list)
     index: int = 0
     line: int | None = None
+    calls: object = None  # the callable, written in C or by NumPy, that it calls now
     yielded: Value | None = None  # by a generator expression, on its way to who takes it
     visits: dict[int, int] = field(default_factory=dict)  # how often the header of a `while` was met
     rounds: dict[int, int] = field(default_factory=dict)  # how often it has gone back to an instruction

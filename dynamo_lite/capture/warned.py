@@ -9,8 +9,13 @@ is worth to capture the code again.
 
 from __future__ import annotations
 
+import _operator
+import builtins
+import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture.state import Tracer
@@ -42,9 +47,13 @@ def append(tracer: Tracer, bound: ops.Bound) -> Any:
     if len(reporting) != 1 or location is None or not (name := _name_of(reporting[0])):
         return result
     frame = tracer.frames[-1]
+    if not _is_told(frame.calls):
+        return result
     place = ReportingPlace(name, location.line, frame.namespace)
     ignored, reported = tracer.errors
-    kinds = place.kinds & ~ignored & ~reported
+    # NB: a function that is called, and NumPy's own, may have been warned on behalf of others
+    is_ours = len(tracer.frames) == 1 or tracer.restraints.warns
+    kinds = place.kinds & ~ignored & ~reported if is_ours else 0
     if kinds:
         before = error_state.set_state(graph, ignored, reported, location, noted=kinds)
         graph.nodes.insert(mark, graph.nodes.pop())
@@ -54,6 +63,13 @@ def append(tracer: Tracer, bound: ops.Bound) -> Any:
     else:
         tracer.reporting[name, location.line, id(frame.namespace)] = place
     return result
+
+
+def _is_told(called: object) -> bool:
+    """Whether it is the frame itself that is told of the errors in what it calls: operators, ufuncs and their methods,
+    and builtin functions that use operators. Other functions of NumPy's call ufuncs on lines of their own."""
+    owner = called.__self__ if type(called) is types.BuiltinFunctionType else called
+    return owner is None or type(owner) is np.ufunc or owner is builtins or owner is _operator
 
 
 _OF_SCALARS = frozenset(("scalar_add", "scalar_subtract", "scalar_multiply", "scalar_divide"))
@@ -84,7 +100,7 @@ def _name_of(node: Node) -> str:
 def _is_product(node: Node) -> bool:
     """Whether a power may be computed by products, which meet errors of their own."""
     exponent = node.args[1]
-    return type(exponent) not in (int, float) or (exponent >= 0 and exponent == int(exponent))  # type: ignore
+    return type(exponent) not in (int, float) or (exponent >= 0 and exponent % 1 == 0)  # type: ignore
 
 
 def is_known_now(places: Iterable[ReportingPlace]) -> bool:

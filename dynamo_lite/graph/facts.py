@@ -9,6 +9,7 @@ the capture, so `decide` may be built upon.
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from dynamo_lite.budget import spend
 from dynamo_lite.graph.equalities import Equalities
@@ -227,11 +228,11 @@ class Facts:
         if len(monomial) == 1:
             return self._factor_bounds(monomial[0])
         low = 1.0
-        for factor in monomial:
+        for factor, power in Counter(monomial).items():
             factor_low, _ = self._bounds((((factor,), 1),))
-            if factor_low < 0:
+            if factor_low < 0 and power % 2:
                 return -math.inf, math.inf
-            low *= factor_low
+            low *= max(factor_low, 0) ** power
         return low, math.inf
 
     def _factor_bounds(self, factor: ScalarExpr) -> tuple[float, float]:

@@ -182,11 +182,13 @@ class Graph:
     def decides(self, condition: Scalar) -> bool | None:
         """Whether the facts, or what the program sees to, tell that `condition` holds; None: they do not.
 
-        NB: that an open size equals another is no fact, since one of the two would get the name of the other."""
+        NB: that an open size equals another is no fact, since one of the two would get the name of the other. In a
+        branch it is a number that goes in."""
         known = self.facts.decide(condition)
         if known is None and isinstance(condition, ScalarOp) and condition.op == "eq":
             is_open = any(isinstance(size, Symbol) and size.input < 0 for size in condition.operands)
-            known = self.required(self.facts).decide(condition) if is_open else None
+            if is_open or any(node.op == "require" for node in self.nodes):
+                known = self.required(self.facts).decide(condition)
         return known
 
     def __str__(self) -> str:

@@ -324,10 +324,10 @@ def _check_cond(graph: Graph, node: Node, around: Around) -> None:
         if not isinstance(condition, Node):
             facts.learn(condition, truth)
         own, required = _yielded(body), body.required()
+        for one in required.learned:  # by the names that equal numbers have there
+            facts.learn(substitute(one, outside), True)
         for known in body.facts.learned:
-            if required.decide(known):
-                continue
-            if own & symbols_of(known) or not facts.decide(substitute(known, outside)):
+            if not required.decide(known) and not facts.decide(substitute(known, outside)):
                 raise GraphError(f"{node.name}: a branch takes {known} for granted, which is not known outside")
         changing = own | {name for name, value in outside.items() if around.varying & symbols_of(value)}
         verify(body, Around(frozenset(changing), _settled(graph, body, outside, around)))

@@ -129,8 +129,23 @@ def _owns(node: Node) -> bool:
 def _is_plain_thin(array: Node) -> bool:
     """Whether `array` has NumPy's strides of a result along its axes of size 1: not those of an order asked for, nor
     of such an axis of the array that np.empty_like was given, where this had a stride of its own."""
+    if array.array_type.ndim <= 1 or all(dim != 1 for dim in array.array_type.shape):
+        return True
     is_plain = array.op not in ("empty_like", "full_like") and array.params.get("order", "C") in "CK"
-    return is_plain or array.array_type.ndim <= 1 or all(dim != 1 for dim in array.array_type.shape)
+    is_elementwise = array.kind is NodeKind.CALL and REGISTRY[array.op].kind is OpKind.ELEMENTWISE
+    return is_plain and (not is_elementwise or _is_in_c_order(array))
+
+
+def _is_in_c_order(array: Node) -> bool:
+    """Whether NumPy surely lays it out in C order. Of operands in other orders NumPy puts an axis of size 1 elsewhere
+    than of an array that it has made of them."""
+    if _thin(array):
+        return True  # or has no say
+    if array.kind is not NodeKind.CALL or array.params.get("order", "C") not in "CK":
+        return False
+    if REGISTRY[array.op].kind is OpKind.ELEMENTWISE:
+        return all(_is_in_c_order(arg) for arg in array.args if isinstance(arg, Node))
+    return array.op in _ALLOCATES - {"empty_like", "full_like"}
 
 
 def _same_layout(value: Node, array: Node) -> bool:

@@ -17,7 +17,8 @@ from numpy._core import umath
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
-from dynamo_lite.graph.scalar import ScalarOp, Symbol, is_scalar, kind_of, make
+from dynamo_lite.graph.opdef import demand
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import convert, is_sequence, pending, sample_leaf
 from dynamo_lite.ops.parameters import (
@@ -316,7 +317,25 @@ def _infer_where(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate
     for branch in branches:
         if not isinstance(branch, Node):
             check_number(branch, dtype, ask)
+            _check_cast(branch, dtype, ask)
     return ArrayType(dtype, broadcast([shape_of(arg) for arg in args], ask))
+
+
+def _check_cast(number: Scalar, dtype: DType, ask: Relate) -> None:
+    """OpError if np.where, which makes an array of a Python number and casts that, meets an error there: other
+    conversions of a number do not report an underflow."""
+    if isinstance(number, Symbol | ScalarOp):
+        if kind_of(number) == "float" and dtype.char in "efF":
+            least = float(np.finfo(dtype).tiny)  # type: ignore[type-var]
+            is_normal = make("or", make("ge", number, least), make("le", number, -least))
+            if not demand(ask, make("or", is_normal, make("eq", number, 0.0))):
+                raise OpError(f"{number} as {dtype} may underflow")
+    elif type(number) in (float, complex):
+        try:
+            with np.errstate(all="raise"):
+                np.asarray(number).astype(dtype)
+        except FloatingPointError as error:
+            raise OpError(f"{number} as {dtype}: {error}") from None
 
 
 @cache

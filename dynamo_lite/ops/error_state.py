@@ -45,32 +45,21 @@ def _infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> A
     return ArrayType(np.dtype(bool), (), True)
 
 
-def set_in_force(ignored: int, reported: int, noted: int = 0, warner: Callable[[int], bool] | None = None) -> None:
-    """Set NumPy's own state: what is reported in any case raises. What was noted goes to `warner`; FloatingPointError
-    where that cannot warn."""
-    met, _met[:] = sum(1 << KINDS.index(kind) for kind in set(_met)), ()
+def set_in_force(ignored: int, reported: int) -> None:
+    """Set NumPy's own state: what is reported in any case raises, and so does what is noted where it raises outside, as
+    it does while a program is evaluated: nothing is warned of from here."""
     state = _outside.get()
     if state is None:
         state = dict(np.geterr())
-    _outside.set(state if ignored or reported or noted else None)
+    _outside.set(state if ignored or reported else None)
     modes: dict[str, Any] = {}
     for place, kind in enumerate(KINDS):
         modes[kind] = "ignore" if ignored >> place & 1 else "raise" if reported >> place & 1 else state[kind]
-        if noted >> place & 1 and state[kind] != "ignore":
-            modes[kind] = "call" if state[kind] == "warn" else "raise"
-    if "call" in modes.values():
-        np.seterrcall(lambda text, _: _met.append(_KIND_OF[text]))
     np.seterr(**modes)
-    if met and (warner is None or not warner(met)):
-        raise FloatingPointError("an error of which NumPy is to warn")
-
-
-_met: list[str] = []
-_KIND_OF = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 
 
 def _evaluate(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    set_in_force(**params)
+    set_in_force(params["ignored"], params["reported"])
     return np.True_
 
 

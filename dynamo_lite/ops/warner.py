@@ -12,6 +12,7 @@ umath/extobj.c.
 from __future__ import annotations
 
 import io
+import re
 import sys
 import types
 import warnings
@@ -37,26 +38,35 @@ _OWNERS = tuple(map(_python_s_own, _OWN))
 _SHOWS = _OWN.index("_showwarnmsg_impl")
 _known_filters: list[Any] = []
 _known_default = ""
+_are_silent = False  # and whether nobody sees what they let pass
 
 
 def are_plain() -> bool:
     """Whether a RuntimeWarning given now runs nothing but Python's own code, and raises nothing."""
-    global _known_filters, _known_default
+    global _known_filters, _known_default, _are_silent
     if _CONTEXTS or sys.modules.get("warnings") is not warnings:
         return False
     names = warnings.__dict__
-    if (found := tuple(map(names.get, _OWN))) != _OWNERS and not _records(found):
-        return False
-    if sys.stderr is not None and not isinstance(sys.stderr, io.TextIOWrapper):
-        return False
     filters, default = names.get("filters"), names.get("defaultaction")
     if type(filters) is not list or type(default) is not str:
         return False
     if filters != _known_filters or default != _known_default:
-        if not _are_quiet(filters, default):
+        if (actions := _actions(filters, default)) is None or not actions <= _QUIET:
             return False
-        _known_filters, _known_default = list(filters), default
-    return True
+        _known_filters, _known_default, _are_silent = list(filters), default, actions == {"ignore"}
+    found = tuple(map(names.get, _OWN))
+    return _records(found) or (found == _OWNERS and (_are_silent or _is_file(sys.stderr)))
+
+
+def _is_file(stream: object) -> bool:
+    """Whether writing to it runs none of the user's code: Python's own text of a file, or nothing."""
+    if stream is None or type(stream) is not io.TextIOWrapper:
+        return stream is None
+    try:
+        buffer = stream.buffer
+    except ValueError:  # detached
+        return False
+    return type(buffer) is io.BufferedWriter and type(buffer.raw) is io.FileIO
 
 
 def _records(found: tuple[Any, ...]) -> bool:
@@ -71,18 +81,27 @@ def _is_append(function: object) -> bool:
     return type(function) is types.BuiltinMethodType and type(owner) is list and function == owner.append
 
 
-def _are_quiet(filters: list[Any], default: str) -> bool:
-    """Whether all that may become of a RuntimeWarning is what nobody notices if it happens twice."""
-    for action, message, category, module, line in filters:
-        if type(category) is not type:
-            return False
+def _actions(filters: list[Any], default: str) -> set[str] | None:
+    """What may become of a RuntimeWarning; None where finding out runs code that is not Python's own."""
+    actions = set()
+    for one in filters:
+        if type(one) is not tuple or len(one) != 5:
+            return None
+        action, message, category, module, line = one
+        if type(action) is not str or type(category) is not type or type(line) is not int:
+            return None
+        if not (_is_pattern(message) and _is_pattern(module)):
+            return None
         if not issubclass(RuntimeWarning, category):
             continue
-        if action not in _QUIET:
-            return False
+        actions.add(action)
         if message is None and module is None and line == 0:
-            return True  # none of those behind it is asked
-    return default in _QUIET
+            return actions  # none of those behind it is asked
+    return actions | {default}
+
+
+def _is_pattern(value: object) -> bool:
+    return value is None or type(value) is re.Pattern
 
 
 def kinds_known(name: str, line: int, names: dict[str, Any]) -> int:

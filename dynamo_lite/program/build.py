@@ -55,6 +55,11 @@ def unchanged(op: Element) -> Element:
     return op
 
 
+def divided(op: Element) -> Element:
+    """A quotient by way of an inverse as the division that it stands for; any other operation as it is."""
+    return Element("divide", op.operands[:2], op.results) if op.op == "quotient" else op
+
+
 def elements(kernel: Kernel, change: Change = unchanged) -> Elements:
     """The operations of a kernel; change: what becomes of each."""
     values = [Value(f"v{number}", dtype) for number, dtype in enumerate(kernel.operand_dtypes)]

@@ -28,7 +28,7 @@ from dynamo_lite.graph.scalar import (
     terms_of,
 )
 from dynamo_lite.ops.operators import BINARY, UNARY
-from dynamo_lite.program.build import elements
+from dynamo_lite.program.build import divided, elements
 from dynamo_lite.program.build_complex import OF_ELEMENTS, PARTS, ComplexBuilder, square
 from dynamo_lite.program.build_numbers import (
     FLOAT32,
@@ -327,7 +327,7 @@ class StepBuilder(ComplexBuilder):
 
     def map(self, step: Map, frame: Frame) -> None:
         """A kernel on single elements."""
-        parts = elements(step.kernel)
+        parts = elements(step.kernel, divided)
         if step.shape != ():
             raise NotCompiled("a map over an array")
         values = {

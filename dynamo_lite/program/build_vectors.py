@@ -570,7 +570,7 @@ class VectorBuilder(StepBuilder):
             else:
                 packed = array.strides[-1].number == array.dtype.itemsize
                 letters += abi.CLASS_PACKED if packed else abi.CLASS_SPREAD
-        asks = abi.ASKS_ROWS * rows + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict
+        asks = abi.ASKS_ROWS * rows + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict + abi.ASKS_DIVISION
         self.count_loops(sum(op.op == "loop" for op in step.kernel.ops))
         memrefs = tuple(self.memref(array) for array in places)
         self.nodes.append(Launch(step.kernel, letters + asks, memrefs[:n_operands], memrefs[n_operands:]))

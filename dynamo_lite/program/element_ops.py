@@ -459,6 +459,12 @@ def _emit_strict_difference(lines: Writer, dtype: DType, args: list[str]) -> str
     return lines.intrinsic("fma", dtype, [*args[:2], lines.select(lines.is_nan(dtype, args[2]), dtype, args[2], minus)])
 
 
+def _quotient(lines: Writer, dtype: DType, args: list[str]) -> str:
+    """x / by from the two parts of by's inverse (backends/kernels/quotients.py)."""
+    x, _, high, low = args
+    return lines.intrinsic("fma", dtype, [x, high, lines.op("fmul", dtype, x, low)])
+
+
 def _huge(x: Any) -> Any:
     return np.isinf(x) | (np.abs(x) >= np.ldexp(x.dtype.type(1), np.finfo(x.dtype).maxexp - 1))
 
@@ -580,6 +586,7 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         ("multiply_subtract", _emit_fused_difference), ("multiply_subtract_strict", _emit_strict_difference),
     ):  # fmt: skip
         rows[name, "f"] = ElementOp(_fused_difference, difference, raises=True, offered=False)
+    rows["quotient", "f"] = ElementOp(lambda x, by, *inverse: np.divide(x, by), _quotient, raises=True, offered=False)
     rows["huge", "f"] = ElementOp(_huge, _emit_huge, "bool", offered=False)
     for name, emit, pair in (
         ("minimum", _extreme("olt"), _doubtful("olt")), ("maximum", _extreme("ogt"), _doubtful("ogt")),

@@ -97,7 +97,7 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
         elif isinstance(step, Masked):
             registers[step.src][registers[step.mask]] = registers[step.value]
         elif isinstance(step, Errors):
-            set_in_force(step.ignored, step.reported, step.noted, step.warner)
+            set_in_force(step.ignored, step.reported)
         elif isinstance(step, New):
             registers[step.dst] = Objects(*concrete(step.firsts)) if step.is_table else {} if step.is_dict else []
             if step.value is not None:

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dynamo_lite.program.element_ops import EXTREMES, STEPS
 from dynamo_lite.program.ir import Element, Function, Load, Node, Store, Value, walk
 
-ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", "sqrt", "square", "negative", "cast"))
+ARITHMETIC = frozenset(
+    ("add", "subtract", "multiply", "divide", "quotient", "reciprocal", "sqrt", "square", "negative", "cast")
+)
 FUSED = frozenset(("multiply_add", "multiply_subtract", "multiply_subtract_strict"))
 COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 

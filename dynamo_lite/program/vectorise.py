@@ -17,6 +17,7 @@ from dynamo_lite.program.ir import ANY, Element, For, Function, Keep, Load, Node
 
 VECTOR_BYTES = 64  # two AVX registers, or one of AVX-512: independent work to hide latencies
 MANY_VALUES = 6  # live vectors above which half the width avoids spills
+MANY_LONG_VALUES = 24  # where a register holds such a vector, and there are 32 of them
 REGISTER_BYTES = 32
 REGISTERS = 16
 FEW_APART = 1  # arrays that are not packed: more of them keep registers and loads busy with half the width
@@ -32,10 +33,11 @@ WIDE_OPS = 8  # more of them leave no registers for several
 @dataclass(frozen=True, slots=True)
 class Lanes:
     """Of elements of so many bytes: whether some lanes of a vector are loaded and stored, and whether they are stored
-    each at its own address."""
+    each at its own address. long: whether there are 32 registers of VECTOR_BYTES."""
 
     can_mask: Callable[[int], bool]
     can_scatter: Callable[[int], bool]
+    long: bool = False
 
 
 def vectorise(function: Function, lanes: Lanes) -> Function:
@@ -51,7 +53,7 @@ def _nodes(function: Function, nodes: tuple[Node, ...], lanes: Lanes) -> tuple[N
         elif isinstance(node, For):
             inner = next((one for one in node.body if isinstance(one, For)), None)
             if inner is None:
-                node = _over_elements(node, lanes, function.iterations is None)
+                node = _over_elements(function, node, lanes)
             elif node.extent is function.n and function.axes:
                 node = _over_folds(node)
             elif node.extent is function.n:
@@ -62,8 +64,8 @@ def _nodes(function: Function, nodes: tuple[Node, ...], lanes: Lanes) -> tuple[N
     return tuple(result)
 
 
-def _over_elements(loop: For, lanes: Lanes, once: bool) -> For:
-    """once: it does not stand in a loop over iterations."""
+def _over_elements(function: Function, loop: For, lanes: Lanes) -> For:
+    """NB: of rows, which may be short, long vectors leave more elements over than they gain."""
     ops = [node for node in loop.body if isinstance(node, Element)]
     loads = [node for node in loop.body if isinstance(node, Load)]
     stores = [node.value for node in loop.body if isinstance(node, Store | Keep)]
@@ -77,7 +79,8 @@ def _over_elements(loop: For, lanes: Lanes, once: bool) -> For:
     live = len(numbers | constants) + _pressure(ops, [n.result for n in loads], stores, numbers | constants)
     widest = max(part_dtype(value.dtype).itemsize for value in values)
     apart = [node for node in loop.body if isinstance(node, Load | Store) and node.memref.axes[-1:] == (ANY,)]
-    wide = live <= MANY_VALUES and len(apart) <= FEW_APART
+    many = MANY_LONG_VALUES if lanes.long and function.rows is None else MANY_VALUES
+    wide = live <= many and len(apart) <= FEW_APART
     width = VECTOR_BYTES // widest // (1 if wide else 2)
     if width < 2:
         return loop
@@ -87,8 +90,9 @@ def _over_elements(loop: For, lanes: Lanes, once: bool) -> For:
         value.dtype.kind != "c" and lanes.can_scatter(value.dtype.itemsize) for value in spread
     )
     reached = {node.memref for node in loop.body if isinstance(node, Load | Store) and node.memref.axes}
-    many = len(ops) >= max(MANY_OPS, OPS_OF_ARRAY * len(reached))
-    tail = "padded" if once and many else "masked" if masked else "numbers"
+    once = function.iterations is None  # it does not stand in a loop over iterations
+    one_copy = len(ops) >= max(MANY_OPS, OPS_OF_ARRAY * len(reached))
+    tail = "padded" if once and one_copy else "masked" if masked else "numbers"
     return replace(loop, lanes=width, tail=tail)
 
 

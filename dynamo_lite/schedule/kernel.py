@@ -31,7 +31,7 @@ class Form:
     """How one elementwise node becomes kernel ops: operands cast to in_dtypes, then `op`.
 
     order: of a copy, or None. forward: see KernelOp. number: the Scalar that a NumPy scalar is made of; any kernel that
-    reads it takes the number instead.
+    reads it takes the number instead. inverse: of a division by a number, the two parts of the number's inverse.
     """
 
     op: str
@@ -41,6 +41,7 @@ class Form:
     order: str | None = None
     number: Scalar | None = None
     forward: bool = False
+    inverse: tuple[float, float] | None = None
 
 
 def result_dtypes(node: Node) -> tuple[DType, ...]:
@@ -88,6 +89,9 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
     in_dtypes, out_dtypes = loop[: ufunc.nin], loop[ufunc.nin :]
     is_complex = any(dtype.kind == "c" for dtype in in_dtypes)
     if not is_complex and target.exact(ufunc.__name__, in_dtypes, out_dtypes):
+        divisor = node.args[1] if ufunc is np.divide else None
+        if isinstance(divisor, int | float):
+            return Form(ufunc.__name__, in_dtypes, out_dtypes, inverse=target.inverse(divisor, in_dtypes[1]))
         return Form(ufunc.__name__, in_dtypes, out_dtypes)
     single = tuple(not isinstance(arg, Node) or not arg.array_type.shape for arg in node.args)
     if any(
@@ -191,6 +195,10 @@ class KernelBuilder:
         form = self.forms[node]
         values = [self.value(arg, dtype) for arg, dtype in zip(node.args, form.in_dtypes, strict=True)]
         op = KernelOp(form.op, tuple(values), form.in_dtypes, form.dtypes, form.ufunc or form.order, form.forward)
+        if form.inverse is not None:
+            consts = [KernelOp("const", (), (), form.dtypes, part) for part in form.inverse]
+            values += [self._op(const) for const in consts]
+            op = KernelOp("quotient", tuple(values), form.dtypes * 4, form.dtypes)
         self._of_node[node] = self._op(op)
 
     def value(self, arg: Argument, dtype: DType) -> int:

@@ -7,7 +7,7 @@ such a program without registers).
     r1 = y[0]; r2 = y[1]; r3 = empty((2,)); r4 = r3[0]; map into r4: r1 * s0 ...
     ->  r3 = empty((2,)); loop range(0, 1) of (y, r3, s0)
 
-INVARIANT: what the steps write of arrays from outside is saved where it was saved before, in front of the loop.
+INVARIANT: what the steps write of arrays from outside is saved in front of the loop, for that may decline at its end.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Targ
     segment = _Segment(schedule, types, allocs)
     if not all(map(segment.takes, steps)) or not all(map(segment.hands_out, schedule.outputs)):
         return schedule
+    saved = {save.src for save in saves}
+    saves += [Save(one) for one in segment.targets if one not in saved and segment.base[one] not in saved]
     shown = _shown(steps, saves)
     if not all(_is_early(view.params) for view in shown):
         return schedule
@@ -67,7 +69,7 @@ def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Targ
         constants=(*schedule.constants, *constants),
         steps=(*before, replace(loop, machine=machine)),
         outputs=tuple(map(segment.output, schedule.outputs)),
-        kept=-1 if schedule.kept < 0 else len(before),
+        kept=-1,
     )
 
 
@@ -123,6 +125,7 @@ class _Segment:
         self.scalars: set[int] = set()  # registers that get a NumPy scalar
         self.captured: list[int] = []  # registers from outside
         self.written: set[int] = set()
+        self.targets: dict[int, None] = {}  # registers that show what is written of arrays that go in, in order
         self.symbols: dict[str, Symbol] = {}  # from outside, in order
         self.own: dict[str, Symbol] = {}  # which the steps yield
         self.handed: list[int] = []  # registers whose NumPy scalars are handed out
@@ -175,13 +178,20 @@ class _Segment:
             return self.uses(step.condition) and all(map(self.uses, step.operands)) and self.takes_choice(step)
         return isinstance(step, Require) and self.asks(step.condition)
 
+    def writes(self, register: int) -> None:
+        """Note that a step writes into what a register shows."""
+        base = self.base[register]
+        self.uses(Reg(base))
+        self.written.add(base)
+        if base not in self.made:
+            self.targets[register] = None
+
     def takes_results(self, step: Map) -> bool:
         for out, into, scalar, dtype in zip(step.outs, step.into, step.scalar, _results(step.kernel), strict=True):
             if into:
                 if self.base.get(out) not in self.types:
                     return False
-                self.uses(Reg(self.base[out]))
-                self.written.add(self.base[out])
+                self.writes(out)
             elif scalar:
                 self.scalars.add(out)
                 self.dtypes[out] = dtype
@@ -196,8 +206,8 @@ class _Segment:
             base = self.base.get(target.index) if isinstance(target, Reg) else None
             if base not in self.types:
                 return False
-            self.uses(Reg(base))
-            self.written.add(base)
+            assert isinstance(target, Reg)
+            self.writes(target.index)
         if len(step.types) != len(step.dsts) or not all(type_.scalar for type_ in step.types):
             return False
         self.scalars.update(step.dsts)

@@ -22,7 +22,8 @@ class Target:
     zero_dimensional): NumPy's own inner loop for these operand and result dtypes may run on tiles. forward(ufunc,
     dtypes): but not on an array that is reversed. folds(ufunc, dtype): a Reduce needs no call of NumPy's reduce, most
     of the time. folding(kernel, ufunc): the kernel can be compiled to fold its values itself, along other axes than the
-    innermost. machine(loop): the loop compiled whole, if it can be. max_ops and max_operands (results counted too)
+    innermost. machine(loop): the loop compiled whole, if it can be. inverse(number, dtype): the parts of the number's
+    inverse, if a quotient by it can be computed from them. max_ops and max_operands (results counted too)
     bound a kernel.
     """
 
@@ -33,5 +34,6 @@ class Target:
     folds: Callable[[np.ufunc, DType], bool]
     folding: Callable[[Kernel, np.ufunc], bool] = lambda kernel, ufunc: False
     machine: Callable[[Loop], Machine | None] = lambda loop: None
+    inverse: Callable[[float, DType], tuple[float, float] | None] = lambda number, dtype: None
     max_ops: int = 1500
     max_operands: int = 220

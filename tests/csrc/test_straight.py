@@ -164,6 +164,22 @@ def test_what_was_written_is_put_back_where_it_declines() -> None:
         assert one.tobytes() == other.tobytes()
 
 
+def test_what_nothing_could_decline_after_is_put_back_too() -> None:
+    """The steps need not save it; their routine finds out at its end that the product overflows."""
+
+    def toggling(x: Any, k: Any) -> None:
+        x[0] = x[1] * x[2]
+        k[0] = k[0] ^ 1
+
+    fast = dynamo_lite.compile(toggling)
+    for value in (2.0, 2.0, 1e308, 2.0, 1e308):
+        x, k = np.array([1.0, value, value]), np.array([4, 5])
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            fast(x, k)
+        assert k.tolist() == [5, 5]
+
+
 @pytest.mark.parametrize("kind", ["same", "part", "apart", "reversed"])
 def test_arrays_that_share_memory(kind: str) -> None:
     def move(x: Any, y: Any) -> Any:

@@ -312,3 +312,16 @@ def test_a_number_that_is_known_decides_what_is_computed_of_it() -> None:
     facts.learn(make("eq", N, -3), True)
     assert facts.decide(make("eq", make("mod", N, 5), 2)) is True
     assert facts.decide(make("eq", make("floordiv", N, 2), -2)) is True
+
+
+def test_even_powers_are_not_negative() -> None:
+    facts, n, m = Facts(), Symbol("n", "int", 0), Symbol("m", "int", 1)
+    square, cube = make("mul", n, n), make("mul", make("mul", n, n), n)
+    assert facts.decide(make("ge", square, 0)) is True
+    assert facts.decide(make("ge", make("add", square, make("mul", m, m)), 0)) is True
+    assert facts.decide(make("ge", make("mul", square, square), 0)) is True
+    assert facts.decide(make("ge", cube, 0)) is None
+    assert facts.decide(make("ge", make("mul", square, m), 0)) is None
+    facts.learn(make("ge", m, 3), True)
+    assert facts.decide(make("ge", make("mul", square, m), 0)) is True
+    assert facts.decide(make("ge", make("mul", m, m), 9)) is True

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from dynamo_lite.backends.kernels.loops import same_values, sample_operands
+from dynamo_lite.backends.kernels.quotients import inverse_of
 from dynamo_lite.backends.numba.emit import emit
 
 from dynamo_lite.program.element_ops import EXTREMES, ROWS, results_of
@@ -29,6 +30,8 @@ def arity(name: str) -> int:
     base = name.removesuffix("_or_doubt").removesuffix("_or_overflow")
     if name in FUSED:
         return 3
+    if name == "quotient":
+        return 4
     ufunc = EXTREMES.get(base) or getattr(np, base, None)
     return 1 if name in UNARY else ufunc.nin if isinstance(ufunc, np.ufunc) else 2
 
@@ -63,6 +66,10 @@ def test_row(name: str, letter: str, lanes: int) -> None:
             function = pairs(function, lambda name, dtype: True, strict=False)
             verify(function)
         samples = sample_operands((np.dtype(char),) * arity(name))
+        if name == "quotient":
+            parts = inverse_of(5.0, np.dtype(char)) or pytest.skip("quotients are divided")
+            x = samples[0][(samples[0] == 0) | ~(np.abs(samples[0]) < 1e-20)]  # what is smaller sets a flag
+            samples = [x, *(np.full_like(x, number) for number in (5.0, *parts))]
         if name in QUOTIENTS and letter in "iu":  # whose divisor is not 0, and whose quotient fits
             divides = samples[1] != 0
             if letter == "i":

@@ -53,3 +53,29 @@ def test_layouts(fn: Any, part: str) -> None:
             )
             assert report.equal, (axes, report)
             assert report.stats["native_calls"]
+
+
+def added_to(x: Array) -> tuple[Array, ...]:
+    a = np.sqrt(x[:, np.newaxis][np.newaxis])
+    a += 2
+    b = x[np.newaxis] * np.ones((1, 1, 1))
+    np.add(b, 1, out=b)
+    c = np.exp(b)
+    c *= 0.5
+    return a, b, c
+
+
+@pytest.mark.parametrize("n", (2, 5))
+def test_axes_of_one_element_stay_where_they_are(n: int) -> None:
+    """An array that is changed keeps its strides, which are other ones than those of a result made of it."""
+    base = np.ones((n + 3, 9), order="F")
+    for x in (base[1 : n + 1, 2:8], base.T[2:8, 1 : n + 1], base.T[1:4].copy(), np.asfortranarray(base[:n])):
+        report = check(
+            added_to,
+            lambda x=x: (x,),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            calls=2,
+            ignore=frozenset({"references"}),
+        )
+        assert report.equal, report
+        assert report.stats["native_calls"]

@@ -205,3 +205,33 @@ def test_errors_are_numpys_own(function: Any, args: tuple[Any, ...], backend: st
         compile=dynamo_lite.compile,
         compile_options={"backend": backend, "options": OPTIONS},
     )
+
+
+def adds_where_it_fits(x: Any) -> None:
+    values = np.unique(x)
+    if values.sum() > 0 or values.size > 1:
+        x[...] = x + values
+
+
+def test_what_a_branch_needs_of_an_open_size() -> None:
+    cases = [np.arange(24, dtype="u2").reshape(3, 8) % n for n in (8, 3, 1)] + [np.zeros((3, 8), "u2")]
+    fast = dynamo_lite.compile(adds_where_it_fits, options=OPTIONS)
+    for x in cases:
+        require_equal(adds_where_it_fits, lambda x=x: [x.copy()], compile=lambda _: fast)  # type: ignore[misc]
+
+
+NUMBERS = (1.5, 1e-46, -1e-46, 1e300, 2.5e-320, 1e-40, 1e-6, 1e5, 0.0, -0.0, math.nan, math.inf, 1.1)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("text", ["np.where(x > 1, {}, x)", "(np.where(x > 1, {}, x), x)[1]"])
+def test_numbers_that_where_makes_arrays_of(text: str, dtype: str) -> None:
+    """It casts them, which may underflow."""
+    x = np.array([0.5, 2, 3], dtype)
+    for number in NUMBERS:
+        for given in ("k", "k * 2", repr(number)):
+            names: dict[str, Any] = {"np": np, "nan": math.nan, "inf": math.inf}
+            exec(f"def f(x, k):\n    return {text.format(given)}\n", names)
+            for mode in ("warn", "raise"):
+                with np.errstate(all=mode):  # type: ignore[call-overload]
+                    require_equal(names["f"], lambda: (x.copy(), number), compile=dynamo_lite.compile)  # noqa: B023

@@ -217,11 +217,21 @@ def paths() -> Iterator[Path]:
 
     def declining() -> None:
         d(X)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
             d(ZERO)
 
     yield Path("decline, warning", declining, stats, "declines")
+    w, stats = fast(quotient)
+
+    def warning() -> None:
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("default")
+            w(ZERO)
+
+    for _ in range(4):
+        warning()
+    yield Path("warning of its own", warning, stats, "native_calls")
     e, stats = fast(quotient)
     e(X)
 
@@ -236,8 +246,8 @@ def paths() -> Iterator[Path]:
 
     yield Path("decline, exception", declining_error, stats, "declines")
     r, stats = fast(quotient)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
         for _ in range(20):
             r(ZERO)
     yield Path("retired entry", lambda: r(X), stats, "plain_calls")

@@ -30,6 +30,7 @@ PATHS = (
     "raise behind a break",
     "TypeError of binding",
     "decline, warning",
+    "warning of its own",
     "decline, exception",
     "retired entry",
     "callee by the hook",

@@ -403,11 +403,17 @@ def _looked_up(machine: Machine, container: DictValue, index: Value) -> Value | 
 def constant_index(machine: Machine, index: Value) -> int | slice:
     """An index into a Python sequence, known now."""
     if isinstance(index, SliceValue):
-        return slice(*(as_constant(machine, part) for part in (index.start, index.stop, index.step)))
-    key = as_constant(machine, index)
+        return slice(*(_constant_int(machine, part) for part in (index.start, index.stop, index.step)))
+    key = _constant_int(machine, index)
     if not isinstance(key, int | slice):  # from 3.14 a slice of constants is a constant
         raise Break("unsupported-operation", f"an index of type {kind_name(key)}")
     return key
+
+
+def _constant_int(machine: Machine, value: Value) -> Any:
+    """An index, or a part of one, as the constant it is in this call. An integer of NumPy's, which a list takes as the
+    int that it holds, is known as that if it comes from outside."""
+    return as_constant(machine, numpy_rules.read_int(machine, value))
 
 
 def _as_index(machine: Machine, index: Value) -> Value:

@@ -433,11 +433,24 @@ def contains_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     if isinstance(item, CharacterValue):
         frame.push(is_among(machine, item, container, instr.arg == "in"))
         return
-    open_ = _is_one_of(machine, item, container)
+    open_ = _is_in_array(machine, item, container) or _is_one_of(machine, item, container)
     if open_ is not None:
         frame.push(NumberValue(None, make("not", open_) if instr.arg == "not in" else open_))
         return
     frame.push(ConstantValue(None, contains(machine, item, container) != (instr.arg == "not in")))
+
+
+def _is_in_array(machine: Machine, item: Value, container: Value) -> Scalar | None:
+    """Whether an array has an element that is equal to a number or NumPy scalar; None for others.
+
+    (container == item).any(), as ndarray.__contains__ has it."""
+    is_whole = isinstance(container, ArrayValue) and not container.node.array_type.scalar
+    if not is_whole or (as_scalar(item) is None and not isinstance(item, ArrayValue)):
+        return None
+    found = numpy_rules.call_numpy(machine, np.any, [compare(machine, "==", container, item)], {})
+    whole = None if found is None else numpy_rules.call_numpy(machine, np.int64, [found], {})
+    number = None if whole is None else as_scalar(numpy_rules.read_number(machine, whole, asked=True) or whole)
+    return None if number is None else make("ne", number, 0)
 
 
 def _is_one_of(machine: Machine, item: Value, container: Value) -> Scalar | None:
