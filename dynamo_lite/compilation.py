@@ -384,7 +384,7 @@ class Compilation:
 
     def _note_resume(self, code: types.CodeType, target: Target, function: types.FunctionType) -> None:
         """A resume function is new, which goes on with `function` at `target`."""
-        if code in self.resumes.polled:  # it runs plainly, then `function` does
+        if code not in self.resumes.numbers:  # it runs plainly up to a back edge, then `function` does
             _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["first-iteration"], self.on_miss)
             if target.first:
                 self._note_way(code, function.__code__)
@@ -473,7 +473,7 @@ class Compilation:
         programs = [one for one in latest if one.program is not None]
         if any(not one.times and not one.slight for one in programs):
             return False
-        if waits_for_loop(latest) and not round_ & self.resumes.polled:
+        if waits_for_loop(latest) and not round_ & self.resumes.handled:
             return False
         if not programs and (code not in around or any(one.capture.break_ is None for one in latest)):
             return False  # it is no loop yet, or its first iterations run plainly
@@ -487,7 +487,7 @@ class Compilation:
                 raise DoesNotPay("there is nothing in them")
             judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
             others = [one.times for one in latest if one is not judged]
-            others += [_WAY_BACK for _ in round_ & self.resumes.polled]
+            others += [_WAY_BACK for _ in round_ & self.resumes.handled]
             judged.entry.least, judged.entry.most = paying_sizes(times_of_round(judged.times, others))
         except DoesNotPay as reason:
             self._note_skip(function.__code__, "does-not-pay", f"{_ROUND}: {reason}")

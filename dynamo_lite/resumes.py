@@ -67,7 +67,8 @@ class Watcher(Protocol):
 
 class Resumes:
     """numbers, places, roots, begins: by the code of a resume function, its number, where in what code it goes on, the
-    code of the user's function, and what it goes on with. polled: the code of those that come back at a back edge."""
+    code of the user's function, and what it goes on with. handled: the code of those that run plainly
+    where exceptions are handled, and come back at a back edge."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class Resumes:
         self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
         self.roots: dict[types.CodeType, types.CodeType] = {}
         self.begins: dict[types.CodeType, Beginning] = {}
-        self.polled: set[types.CodeType] = set()
+        self.handled: set[types.CodeType] = set()
 
     def clear(self) -> None:
         """Forget them all."""
@@ -109,7 +110,7 @@ class Resumes:
         self.places.clear()
         self.roots.clear()
         self.begins.clear()
-        self.polled.clear()
+        self.handled.clear()
 
     def begins_with_loop(self, code: types.CodeType) -> bool:
         """Whether what `code` goes on with is an iteration of a loop."""
@@ -174,7 +175,7 @@ class Resumes:
         jump = self.jump(function, target)
         if jump is None:
             return None
-        if function.__code__ in self.polled and (to := code_of(jump)) is not None:
+        if function.__code__ in self.handled and (to := code_of(jump)) is not None:
             self._on_way(function.__code__, to)
         return jump(*items, *map(bound.get, locals_taken(jump, target)), *held.values())
 
@@ -205,7 +206,8 @@ class Resumes:
                 found = types.FunctionType(edged, function.__globals__, function.__name__, None, empty_closure(edged))
                 found.__qualname__ = function.__qualname__
                 self.roots[edged] = self.roots.get(code, code)
-                self.polled.add(edged)
+                if from_break:
+                    self.handled.add(edged)
                 self._with_edges[code] = self._with_edges[edged] = found
         return self._with_edges[code]
 

@@ -178,8 +178,9 @@ def _with_nop(code: Code, index: int) -> Code:
     instrs.insert(index, _before(code, index))
     entries = (
         ExceptionEntry(
-            entry.start if entry.start == index else moved(entry.start),
-            *(moved(entry.end), moved(entry.target), entry.depth, entry.lasti),
+            entry.start + (entry.start > index),
+            entry.end + (entry.end > index),
+            *(moved(entry.target), entry.depth, entry.lasti),
         )
         for entry in code.exceptions
     )
