@@ -26,6 +26,7 @@ from dynamo_lite.pycode import (
     Answers,
     Code,
     Loop,
+    MakePoll,
     UnsupportedCode,
     UnsupportedResume,
     assigned,
@@ -55,8 +56,8 @@ class Watcher(Protocol):
 
     on_miss: _C.OnMiss
 
-    def with_polls(self, code: types.CodeType) -> types.CodeType:
-        """`code` with polls at the back edges of its loops."""
+    def with_polls(self, code: types.CodeType, make_edge: MakePoll | None = None) -> types.CodeType:
+        """`code` with polls at the back edges of its loops, what `make_edge` makes where that makes something."""
 
     def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
         """Whether there may be array code between an instruction and the next back edge or return."""
@@ -97,6 +98,7 @@ class Resumes:
         self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
         self.roots: dict[types.CodeType, types.CodeType] = {}
         self.begins: dict[types.CodeType, Beginning] = {}
+        self._without_polls: dict[types.CodeType, types.CodeType] = {}
         self.handled: set[types.CodeType] = set()
 
     def clear(self) -> None:
@@ -110,6 +112,7 @@ class Resumes:
         self.places.clear()
         self.roots.clear()
         self.begins.clear()
+        self._without_polls.clear()
         self.handled.clear()
 
     def begins_with_loop(self, code: types.CodeType) -> bool:
@@ -187,7 +190,7 @@ class Resumes:
         code = function.__code__
         if code not in self._with_edges:
             self._with_edges[code] = None
-            made = code
+            made = self._without_polls.get(code, code)
             if code not in self.numbers:  # NB: the user's own code may bind its arguments otherwise than as they stand
                 whole = decoded(code)
                 entry = next(at for at, instr in enumerate(whole.instrs) if instr.op not in ("MAKE_CELL", "RESUME"))
@@ -201,8 +204,11 @@ class Resumes:
                     return None
                 return _C.BackEdge(loop, loop.depth, self._at_back_edge, self._on_miss)
 
-            edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False)
-            if edged is not made:
+            if self._watcher is None:
+                edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False)
+            else:
+                edged = self._watcher.with_polls(made, make_edge)
+            if any(type(const) is _C.BackEdge for const in edged.co_consts):
                 found = types.FunctionType(edged, function.__globals__, function.__name__, None, empty_closure(edged))
                 found.__qualname__ = function.__qualname__
                 self.roots[edged] = self.roots.get(code, code)
@@ -231,7 +237,8 @@ class Resumes:
             made = made.replace()  # one of our own: entries and skips belong to code objects
             remember_as(made, decoded(plain))
             if self._watcher is not None:
-                made = self._watcher.with_polls(made)
+                bare, made = made, self._watcher.with_polls(made)
+                self._without_polls[made] = bare
             resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
             resumed.__qualname__ = function.__qualname__
             known = self._jumps[plain, target.plain] = _C.Jump(resumed)

@@ -151,6 +151,9 @@ def _copies(code: Code, loop: Loop, together: int) -> int:
     return max(1, together // len(body))
 
 
+MakePoll = Callable[[Code, "Loop | None"], object | None]  # None: there is none
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What goes with polls: `go_on` is the answer after which a frame runs on, `drop_frame(exception)` takes the frame
@@ -162,7 +165,7 @@ class Answers:
 
 def with_polls(
     code: Code,
-    make_poll: Callable[[Code, Loop | None], object | None],
+    make_poll: MakePoll,
     answers: Answers,
     together: int = 0,
     least: int = 1,
@@ -337,7 +340,7 @@ def _callable(function: object) -> list[tuple[str, object]]:
 
 def polled(
     code: types.CodeType,
-    make_poll: Callable[[Code, Loop | None], object | None],
+    make_poll: MakePoll,
     answers: Answers,
     together: int = 0,
     least: int = 1,
@@ -368,7 +371,7 @@ def polled(
 
 def _written(
     code: types.CodeType,
-    make_poll: Callable[[Code, Loop | None], object | None],
+    make_poll: MakePoll,
     answers: Answers,
     together: int,
     least: int,
@@ -402,4 +405,4 @@ def _written(
     return result, polls
 
 
-__all__ = ["Answers", "Loop", "loops", "polled", "with_polls"]
+__all__ = ["Answers", "Loop", "MakePoll", "loops", "polled", "with_polls"]
