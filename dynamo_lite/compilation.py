@@ -397,9 +397,18 @@ class Compilation:
             _C.wait(code)
 
     def _note_way(self, code: types.CodeType, to: types.CodeType) -> None:
-        """What runs plainly has come back to `to`."""
+        """What runs plainly has come back to `to`; where that closes the round of a loop, it is judged."""
+        if to in self._leads.get(code, ()):
+            return
         self._leads.setdefault(code, set()).add(to)
         self._led.setdefault(to, set()).add(code)
+        latest = self._versions[to][-1] if to in self._versions else None
+        if latest is not None and latest.capture.ends == "break" and not latest.entry.retired and self._judges:
+            self._loses_in_round(latest)
+
+    @property
+    def _judges(self) -> bool:
+        return self.config.cost_model and not self._everything
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -439,7 +448,7 @@ class Compilation:
             for jump in segment.capture.jumps:
                 self._leads.setdefault(code, set()).add(jump.resume_function.__code__)
                 self._led.setdefault(jump.resume_function.__code__, set()).add(code)
-        if self.config.cost_model and not self._everything:
+        if self._judges:
             is_whole = segment.capture.ends == "return" or makes_lists(segment.capture.graph)
             if is_whole and segment.program is not None and is_doubtful(segment.times, segment.capture.graph):
                 _C.time_calls(code, self.on_miss)
@@ -447,7 +456,7 @@ class Compilation:
             if segment.program is None and any(map(comes_back, segment.capture.jumps)):
                 _C.time_calls(self.resumes.roots.get(code, code), self.on_miss)  # nobody knows yet where it comes back
                 goes_round = False
-            if goes_round and not segment.why_plain and self._loses_in_round(function, segment):
+            if goes_round and not segment.why_plain and self._loses_in_round(segment):
                 return
             self._leave_call_plain(code)
         if (segment.program is not None and not segment.slight) or (self._everything and not segment.why_plain):
@@ -461,7 +470,7 @@ class Compilation:
         if targets <= self._worthless | self._skipped:
             self._retire(code, segment)
 
-    def _loses_in_round(self, function: types.FunctionType, segment: Segment) -> bool:
+    def _loses_in_round(self, segment: Segment) -> bool:
         """Whether the segments of a loop, of which this is one, take longer than plain Python: then leave it to that.
 
         Where its entry is out of range or retired, the rest of the loop and all behind it run plainly.
@@ -488,9 +497,11 @@ class Compilation:
             judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
             others = [one.times for one in latest if one is not judged]
             others += [_WAY_BACK for _ in round_ & self.resumes.handled]
-            judged.entry.least, judged.entry.most = paying_sizes(times_of_round(judged.times, others))
+            sizes = paying_sizes(times_of_round(judged.times, others))
+            for one in self._versions[judged.code]:
+                one.entry.least, one.entry.most = sizes
         except DoesNotPay as reason:
-            self._note_skip(function.__code__, "does-not-pay", f"{_ROUND}: {reason}")
+            self._note_skip(code, "does-not-pay", f"{_ROUND}: {reason}")
             for one in of_round(self._versions[code]):
                 self._retire(code, one)
             lines = {of.instrs[one].position[0] for of, index in places for one in outermost_loop(of, index)}
