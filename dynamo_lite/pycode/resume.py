@@ -127,8 +127,6 @@ def resume_code(
     ours = {at for at, (instr, after) in enumerate(pairwise(code.instrs)) if _is_before(instr, after)}
     if ours:  # of another place that a resume function goes on with
         code, index = remove(code, ours), index - sum(at < index for at in ours)
-    if handlers_at(code, index) is not None:
-        code = _with_nop(code, index)
     shift = len(prologue) + 1
     prologue.append(Instr("JUMP", target=index + shift, position=position))
 
@@ -154,6 +152,10 @@ def resume_code(
     resumed = prune(resumed)
     used = {instr.arg for instr in resumed.instrs if OPCODES[instr.op].operand is Operand.CELL}
     resumed = replace(resumed, cellvars=tuple(name for name in code.cellvars if name in used))
+    begin = resumed.instrs[shift - 1].target
+    assert begin is not None
+    if handlers_at(resumed, begin) is not None and any(instr.target == begin for instr in resumed.instrs[begin:]):
+        resumed = _with_nop(resumed, begin, shift - 1)
     if resumed.instrs[shift - 1].target == shift:
         resumed = remove(resumed, {shift - 1})
     try:
@@ -168,13 +170,14 @@ def _is_before(instr: Instr, after: Instr) -> bool:
     return instr.op == "NOP" and instr.position == after.position != NO_POSITION
 
 
-def _with_nop(code: Code, index: int) -> Code:
-    """With a NOP before instruction `index`, to which no jump but the prologue's leads."""
+def _with_nop(code: Code, index: int, jump: int) -> Code:
+    """With a NOP before instruction `index`, to which no jump but the prologue's leads, instruction `jump`."""
 
     def moved(place: int) -> int:
         return place + (place >= index)
 
     instrs = [instr if instr.target is None else replace(instr, target=moved(instr.target)) for instr in code.instrs]
+    instrs[jump] = code.instrs[jump]
     instrs.insert(index, _before(code, index))
     entries = (
         ExceptionEntry(
