@@ -253,8 +253,7 @@ def objects_die(x: Any, n: int) -> Any:
 def over_a_generator(x: Any, n: int) -> Any:
     def numbers() -> Iterator[int]:
         try:
-            for i in range(n):
-                yield i
+            yield from range(n)
         finally:
             LOG.append("closed")
 
@@ -365,9 +364,9 @@ def test_each_round_goes_on_in_the_same_code(function: Callable[..., Any]) -> No
     for compile_ in (watched.compile, watched.compile_loops):
         fast = compile_(function, backend="numba")
         observed(fast, 10)
-        few = fast.stats()["compiles"]  # type: ignore[attr-defined]
+        few = fast.stats().get("compiles", 0)  # type: ignore[attr-defined]
         observed(fast, 60)
-        assert fast.stats()["compiles"] <= few + 4  # type: ignore[attr-defined]
+        assert fast.stats().get("compiles", 0) <= few + 4  # type: ignore[attr-defined]
 
 
 @pytest.mark.usefixtures("no_mode")
