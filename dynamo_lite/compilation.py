@@ -31,7 +31,7 @@ from dynamo_lite.capture.state import SkipFrame
 from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.trace import Capture, GraphBreak, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
-from dynamo_lite.chains import call_that_loses, of_round, reached, waits_for_loop
+from dynamo_lite.chains import call_that_loses, of_round, reached, sizes_of_round, waits_for_loop
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import replace
 from dynamo_lite.errors import (
@@ -53,7 +53,6 @@ from dynamo_lite.pycode import (
     UnsupportedOpcode,
     UnsupportedResume,
     decoded,
-    handlers_at,
     successors,
 )
 from dynamo_lite.report import why
@@ -68,7 +67,7 @@ from dynamo_lite.report.records import (
 )
 from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
-from dynamo_lite.schedule.cost import DoesNotPay, Times, is_doubtful, makes_lists, paying_sizes, times_of_round
+from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
 _STANDARD_LIBRARY = ("<frozen ", policy.STDLIB + os.sep)
@@ -107,7 +106,6 @@ _PLAIN_ENTRIES = 8
 _MUCH = 12  # operations behind a loop that are too many to run them plainly for its sake
 _LONG = 50  # of a segment that is not compiled once more for each side of the branch in front of it
 _INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
-_WAY_BACK = {0: Times(0.0, 0.0, 12e3)}  # to go on plainly where exceptions are handled, and to come back at a back edge
 _LOOKED_AGAIN = 4  # how often code is captured again for what NumPy warns of
 _ROUND = "the segments of a loop together"
 
@@ -212,7 +210,7 @@ class Compilation:
                 self._warn_of_limit(function)
             self._leave_plain(function, "recompile-limit", str(self.config.recompile_limit))
             return None
-        if code in self.resumes.places and _in_handler(*self.resumes.places[code]):
+        if self.resumes.is_handled(code):
             _C.hold_interrupts()
         version = self.resumes.roots.get(code, code), count  # whose segments share the time for compiling
         try:
@@ -492,12 +490,7 @@ class Compilation:
         if is_much and not (programs and all(one.slight for one in programs)):
             return False
         try:
-            if not programs:
-                raise DoesNotPay("there is nothing in them")
-            judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
-            others = [one.times for one in latest if one is not judged]
-            others += [_WAY_BACK for _ in round_ & self.resumes.handled]
-            sizes = paying_sizes(times_of_round(judged.times, others))
+            judged, sizes = sizes_of_round(segment, latest, len(round_ & self.resumes.handled))
             for one in self._versions[judged.code]:
                 one.entry.least, one.entry.most = sizes
         except DoesNotPay as reason:
@@ -767,11 +760,6 @@ class Compilation:
         self._pauses = False
         self._restraints.clear()
         self._means.clear()
-
-
-def _in_handler(code: types.CodeType, index: int) -> bool:
-    """Whether code of the user's handles what is raised at an instruction."""
-    return handlers_at(decoded(code), index) is not None
 
 
 def _look_again(

@@ -122,6 +122,13 @@ class Resumes:
         whole, index = self.places[code]
         return any(loop.header == index for loop in loops(decoded(whole)))
 
+    def is_handled(self, code: types.CodeType) -> bool:
+        """Whether what is raised where `code` goes on is handled in it."""
+        if code not in self.places:
+            return False
+        whole, index = self.places[code]
+        return handlers_at(decoded(whole), index) is not None
+
     def jump(self, function: types.FunctionType, target: Target) -> Any:
         """The Jump to a target of `function`, to enter it while it runs; None where that cannot be."""
         code = function.__code__
