@@ -138,9 +138,8 @@ def numbers_of_one_way(a):
 class Items:
     def __init__(self, a: Any, v: Any) -> None:
         self.p, self.items = v * 2, []
-        if 1 >= float(a[1]):
-            if 3 <= self.p:
-                self.items.append(self.p)
+        if float(a[1]) <= 1 and self.p >= 3:
+            self.items.append(self.p)
         if v < 0.5:
             self.items.append(a.sum())
 
