@@ -49,6 +49,7 @@ dl_back_edge_ask(PyObject *on_hot, PyObject *poll, DlFrame *frame, PyCodeObject 
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
     dl_thread.answering += dl_now() - began;
+    dl_thread.left = answer ? DL_STAYED : DL_RAISED;
 done:
     Py_XDECREF(stack);
     Py_XDECREF(own);
@@ -64,11 +65,12 @@ dl_back_edge_take_over(PyObject *answer, DlFrame *frame, int depth, DlCache *cac
 {
     dl_pyframe_clear_state(frame, depth);
     /* NB: frame is hidden, so the one that runs is its caller. */
-    if (Py_IS_TYPE(answer, &dl_continuation_type)
-        && dl_resumed_relay(function, dl_pyframe_running(PyThreadState_Get()), on_miss, answer)) {
-        return answer;
+    if (!Py_IS_TYPE(answer, &dl_continuation_type)
+        || !dl_resumed_relay(function, dl_pyframe_running(PyThreadState_Get()), on_miss, answer)) {
+        answer = dl_dispatch_go_on(cache, function, on_miss, answer);
     }
-    return dl_dispatch_go_on(cache, function, on_miss, answer);
+    dl_thread.left = DL_LEFT;
+    return answer;
 }
 
 /* ---- BackEdge ---- */
@@ -91,6 +93,7 @@ back_edge_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObjec
     PyThreadState *tstate = PyThreadState_Get();
     DlFrame *frame = dl_pyframe_running(tstate);
     PyCodeObject *code = frame ? dl_pyframe_code(frame) : NULL;
+    dl_thread.left = DL_STAYED;
     DlCache *cache = code ? dl_cache_get(code) : NULL;
     if (cache == NULL) {
         return PyErr_Occurred() ? NULL : Py_NewRef(dl_go_on);
@@ -112,6 +115,9 @@ back_edge_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObjec
     }
     dl_thread.nested--;
     dl_pyframe_show(tstate, hidden);
+    if (answer == NULL && dl_thread.left != DL_LEFT) {
+        dl_thread.left = DL_RAISED;
+    }
     Py_DECREF(self);
     Py_DECREF(function);
     return answer;
@@ -160,7 +166,8 @@ back_edge_dealloc(DlBackEdge *self)
 static int
 back_edge_bool(PyObject *Py_UNUSED(self))
 {
-    return dl_resumed_is_over();
+    /* NB: what waits comes at the jump back, in the user's own frame */
+    return dl_resumed_is_over() && !dl_pyframe_is_interrupted();
 }
 
 static PyNumberMethods back_edge_number = {.nb_bool = back_edge_bool};
@@ -183,6 +190,31 @@ static PyTypeObject back_edge_type = {
     .tp_dealloc = (destructor)back_edge_dealloc,
     .tp_traverse = (traverseproc)back_edge_traverse,
     .tp_members = back_edge_members,
+};
+
+/* drop_frame(exception): take the frame that caught it off its traceback, if it was raised by what was asked there; whether
+   that had taken the frame over, so that its handlers have nothing to do with it. */
+static PyObject *
+drop_frame(PyObject *Py_UNUSED(module), PyObject *exception)
+{
+    int left = dl_thread.left;
+    dl_thread.left = DL_STAYED;
+    if (left == DL_STAYED) { /* a signal came */
+        Py_RETURN_FALSE;
+    }
+    PyTracebackObject *traceback = (PyTracebackObject *)PyException_GetTraceback(exception);
+    if (traceback != NULL) { /* NB: of a group that `except*` raises once more, it is the only one */
+        PyObject *next = (PyObject *)traceback->tb_next;
+        PyException_SetTraceback(exception, next ? next : Py_None);
+    }
+    Py_XDECREF(traceback);
+    return PyBool_FromLong(left == DL_LEFT);
+}
+
+PyMethodDef dl_back_edge_functions[] = {
+    {"drop_frame", drop_frame, METH_O,
+     "drop_frame(exception): take the outermost frame off its traceback; whether that was taken over."},
+    {NULL, NULL, 0, NULL},
 };
 
 int

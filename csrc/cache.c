@@ -264,6 +264,8 @@ static PyMemberDef entry_members[] = {
     {"at_loop", T_BOOL, offsetof(DlEntry, at_loop), 0, "whether it begins with an iteration of a loop"},
     {"plain_on_decline", T_BOOL, offsetof(DlEntry, plain_on_decline), READONLY, "false: a decline raises Declined"},
     {"calls_python", T_BOOL, offsetof(DlEntry, calls_python), READONLY, "whether residual may call Python functions"},
+    {"defers", T_BYTE, offsetof(DlEntry, defers), 0,
+     "1: interrupts wait while residual code of its exits runs, 2: while any does; they come where the user's code goes on"},
     {"judged", T_BOOL, offsetof(DlEntry, judged), 0, "whether calls that begin with it are timed, and rest where they lose"},
     {"least", T_PYSSIZET, offsetof(DlEntry, least), 0, "fewest elements of the largest input for which it runs"},
     {"most", T_PYSSIZET, offsetof(DlEntry, most), 0, "most elements of the largest input for which it runs"},

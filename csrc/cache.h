@@ -45,6 +45,7 @@ typedef struct {
     char guards_native, program_native;
     char plain_on_decline; /* false: a decline is raised as _C.Declined */
     char stores;           /* residual and exits store to objects from outside, and call let_in() when that is done */
+    char defers;           /* interrupts wait while its exits only jump, and come where the user's code goes on; DL_DEFERS_ALL: residual, too */
     char judged;           /* calls of code that this is an entry of are timed: what loses runs plainly */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */

@@ -277,9 +277,10 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     }
     int passed = -1;
     ((DlEntry *)answer)->owner = on_miss;
-    /* NB: what waited while this was compiled comes before the guards: it may change what they look at. */
+    /* NB: what waited while this was compiled comes before the guards: it may change what they look at. Where it is held
+     * (hold_interrupts), the user's code is to handle it. */
     if ((dl_stress == DL_STRESS_MISS || dl_cache_add(cache, (DlEntry *)answer) == 0)
-        && (!dl_pyframe_is_interrupted() || dl_interrupts_deliver(func) == 0)) {
+        && (deferral.func == NULL || !dl_pyframe_is_interrupted() || dl_interrupts_deliver(func) == 0)) {
         passed = check_guards((DlEntry *)answer, func, slots, n_slots, inputs);
     }
     if (passed == 1) {
@@ -454,7 +455,7 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     note_plain(cache, slots, n_slots, on_miss, plain && !with_polls);
     DlValues outputs;
     PyObject *residual = NULL;
-    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
+    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores || entry->defers};
     uint64_t began = dl_thread.timing ? dl_now() : 0;
     DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, inputs, &outputs, &residual, chain);
     if (began != 0) {
@@ -480,12 +481,17 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
             uint64_t gains = dl_thread.gains;
             int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
             DlDeferral deferral;
-            if (entry->stores) {
+            int defers = entry->defers == DL_DEFERS_ALL || (entry->defers && residual != entry->residual);
+            if (entry->stores || defers) {
                 dl_interrupts_defer(&deferral, NULL);
+                deferral.to_the_end = defers;
             }
             *value = dl_residual_call(residual, func, slots, n_slots, owned, &outputs);
-            if (entry->stores) {
+            if (entry->stores || defers) {
                 *value = dl_interrupts_resume(&deferral, *value);
+            }
+            if (defers && dl_pyframe_is_interrupted()) {
+                Py_XSETREF(chain->restart, Py_NewRef(entry->restart ? entry->restart : Py_None));
             }
             if (tried) {
                 dl_hook_judge(&entry->watch, gains);
@@ -545,7 +551,7 @@ static PyObject *
 call_resumed(PyObject *resume, DlContinuation *state, PyObject *on_miss, DlRounds *rounds, int *goes_on)
 {
     DlValues args;
-    if (dl_values_init(&args, Py_SIZE(state)) < 0) {
+    if (dl_rests_begin(state->args, Py_SIZE(state)) < 0 || dl_values_init(&args, Py_SIZE(state)) < 0) {
         return NULL;
     }
     memcpy(args.items, state->args, (size_t)Py_SIZE(state) * sizeof *args.items);

@@ -45,6 +45,7 @@ typedef struct {
     int depth;           /* dl_hook_enter()s that were not left */
     int paused;          /* dl_hook_pause()s: dynamo_lite itself runs Python code */
     int active;          /* counted as depth > 0 and not paused */
+    enum { DL_STAYED, DL_RAISED, DL_LEFT } left; /* what the latest question at a back edge came to: back_edge.c */
     int nested;          /* evaluators of ours on this thread's C stack */
     int lent;            /* the next frame's caller has lent it its C stack (dl_hook_lend) */
     int aside;           /* the hook had to go for the time of a frame: deep C stack, or a tracer watches */

@@ -140,7 +140,7 @@ static PyObject *
 let_in_now(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
     DlDeferral *deferral = current;
-    if (deferral != NULL && deferral->func == NULL) {
+    if (deferral != NULL && deferral->func == NULL && !deferral->to_the_end) {
         deferral->over = 1;
         current = deferral->outer;
         dl_pyframe_release_interrupts(&deferral->kept);
@@ -148,7 +148,19 @@ let_in_now(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     Py_RETURN_NONE;
 }
 
+/* hold_interrupts(): where the user's code handles what is raised, nothing is let in before this stretch ends. */
+static PyObject *
+hold_interrupts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    if (current != NULL) {
+        current->func = NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 PyMethodDef dl_interrupts_functions[] = {
+    {"hold_interrupts", hold_interrupts, METH_NOARGS,
+     "hold_interrupts(): safe points let nothing in from here on, until the user's code goes on."},
     {"let_in", let_in_now, METH_NOARGS, "let_in(): what waited while residual code stored is let in."},
     {"uninterrupted", (PyCFunction)(void (*)(void))uninterrupted, METH_FASTCALL,
      "uninterrupted(function, *args): call it; signals' handlers and exceptions of other threads wait for its end."},

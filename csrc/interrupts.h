@@ -14,6 +14,7 @@ typedef struct DlDeferral {
     struct DlDeferral *outer;
     DlKept kept;
     int over;          /* let_in() has ended it */
+    int to_the_end;    /* let_in() does not end it */
     PyObject *func;    /* borrowed: the user's function that is being compiled; NULL: nothing is let in before the end */
     int line;          /* of it, where the user's code stands; 0: where it begins */
     int64_t noticed;   /* when the first interrupt that waits was noticed, in ns; 0: none */

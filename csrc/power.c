@@ -22,14 +22,30 @@ enum { CHUNK = 128, LEAST_EXPONENT = 3, MOST_EXPONENT = 16, SAMPLES = 512 };
 #define WIDE
 #endif
 
+static inline uint64_t
+bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* x > 0.0, of a NaN without a flag. */
+static inline int
+is_positive(double x)
+{
+    return bits_of(x) - 1 < 0x7ff0000000000000u;
+}
+
 /* results = x to the power of e; doubts: of which that is not certainly the nearest double, a rounding error of 1/32
  * of its unit allowed for, or is no finite power of a negative number. */
 WIDE static void
 nearest_powers(const double *x, int e, double least, double most, double *results, int64_t *doubts)
 {
     double plain[CHUNK], high[CHUNK], low[CHUNK];
+    uint64_t from = bits_of(-least), to = bits_of(-most);
     for (int i = 0; i < CHUNK; i++) {
-        plain[i] = (-x[i] > least) & (-x[i] < most) ? x[i] : 1.0; /* the others are to set no flags */
+        plain[i] = (bits_of(x[i]) > from) & (bits_of(x[i]) < to) ? x[i] : 1.0; /* the others are to set no flags */
         high[i] = plain[i];
         low[i] = 0.0;
     }
@@ -42,14 +58,12 @@ nearest_powers(const double *x, int e, double least, double most, double *result
         }
     }
     for (int i = 0; i < CHUNK; i++) {
-        uint64_t bits, exponent;
-        memcpy(&bits, &high[i], sizeof bits);
-        exponent = bits & 0x7ff0000000000000u;
+        uint64_t bits = bits_of(high[i]), exponent = bits & 0x7ff0000000000000u;
         double unit; /* 2^52 times the distance to the next double */
         memcpy(&unit, &exponent, sizeof unit);
         int sure = (bits << 12 != 0) & (fabs(low[i]) < unit * (0.46875 * 0x1p-52)); /* 1.0 is not */
-        results[i] = x[i] > 0.0 ? results[i] : high[i];
-        doubts[i] = !(x[i] > 0.0) & !sure;
+        results[i] = is_positive(x[i]) ? results[i] : high[i];
+        doubts[i] = !is_positive(x[i]) & !sure;
     }
 }
 
@@ -61,12 +75,12 @@ all_positive(const char *from, npy_intp stride, npy_intp n)
     if (stride == sizeof(double)) {
         const double *x = (const double *)from;
         for (npy_intp i = 0; i < n; i++) {
-            others |= !(x[i] > 0.0);
+            others |= !is_positive(x[i]);
         }
         return !others;
     }
     for (npy_intp i = 0; i < n; i++, from += stride) {
-        others |= !(*(const double *)from > 0.0);
+        others |= !is_positive(*(const double *)from);
     }
     return !others;
 }
@@ -89,8 +103,8 @@ dl_power_run(DlInvoke invoke, const npy_intp *slot, char **args, npy_intp n, con
         const char *from = args[0] + start * strides[0];
         for (npy_intp i = 0; i < CHUNK; i++, from += i < m ? strides[0] : 0) { /* the last one again behind the end */
             x[i] = *(const double *)from;
-            base[i] = x[i] > 0.0 ? x[i] : 1.0;
-            others |= !(x[i] > 0.0);
+            base[i] = is_positive(x[i]) ? x[i] : 1.0;
+            others |= !is_positive(x[i]);
         }
         int32_t status = invoke(slot, (char *[]){(char *)base, args[1], (char *)results}, m, packed);
         if (status == 0 && others) {

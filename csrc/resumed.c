@@ -15,6 +15,7 @@ typedef struct {
     PyObject *on_miss;
     DlRounds *rounds;
     PyObject *handed;   /* the Continuation that dl_resumed_relay() has let pass */
+    DlDeferral on_way;  /* interrupts wait until it has arrived: the frame that returns it is empty */
 } Awaited;
 
 static _Thread_local Awaited awaited;
@@ -26,6 +27,8 @@ dl_resumed_relay(PyObject *function, DlFrame *caller, PyObject *on_miss, PyObjec
         return 0;
     }
     awaited.handed = value;
+    dl_interrupts_defer(&awaited.on_way, NULL);
+    awaited.on_way.to_the_end = 1;
     return 1;
 }
 
@@ -53,6 +56,9 @@ dl_resumed_call(PyObject *function, PyObject **args, Py_ssize_t n, PyObject *on_
     awaited = (Awaited){.function = function, .caller = dl_pyframe_running(PyThreadState_Get()), .on_miss = on_miss,
                         .rounds = rounds};
     PyObject *value = dl_hook_call_plainly(function, args, (size_t)n, NULL, 1);
+    if (awaited.handed != NULL) {
+        value = dl_interrupts_resume(&awaited.on_way, value);
+    }
     *goes_on = value != NULL && value == awaited.handed;
     awaited = outer;
     dl_thread.segment = around;

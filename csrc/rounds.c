@@ -7,6 +7,8 @@
    Protected by the GIL. */
 #include "watch.h"
 
+#include "interrupts.h"
+
 #include <math.h>
 #include <structmember.h>
 
@@ -30,6 +32,23 @@ dl_rounds_of_rests(PyObject *Py_UNUSED(module), PyObject *type)
     }
     Py_XSETREF(rest_type, (PyTypeObject *)Py_NewRef(type));
     Py_RETURN_NONE;
+}
+
+int
+dl_rests_begin(PyObject **items, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (items[i] != NULL && Py_IS_TYPE(items[i], rest_type)) {
+            DlDeferral deferral;
+            dl_interrupts_defer(&deferral, NULL);
+            PyObject *made = dl_interrupts_resume(&deferral, PyObject_GetIter(items[i]));
+            if (made == NULL) {
+                return -1;
+            }
+            Py_SETREF(items[i], made);
+        }
+    }
+    return 0;
 }
 
 /* How many rounds are left of what `iterator` goes through; -1: unknown. *last: the last number of a range. */

@@ -36,11 +36,11 @@ dl_silence_register(void)
     return registry_name ? 0 : -1;
 }
 
-/* Whether that is nothing, or a regular expression of Python's own. */
+/* Whether that is nothing, a regular expression of Python's own, or a text, which is to be equal. */
 static int
 is_pattern(PyObject *object)
 {
-    return object == Py_None || Py_IS_TYPE(object, (PyTypeObject *)pattern_type);
+    return object == Py_None || PyUnicode_CheckExact(object) || Py_IS_TYPE(object, (PyTypeObject *)pattern_type);
 }
 
 /* Whether a filter, (action, message, category, module, line), lets any RuntimeWarning go on to the next one: 1; 0 where it

@@ -536,7 +536,7 @@ poll_bool(DlPoll *poll)
     if (--poll->countdown > 0) {
         return 0;
     }
-    return poll->is_entry ? entry_is_due(poll) : round_is_due(poll);
+    return poll->is_entry ? entry_is_due(poll) : round_is_due(poll) && !dl_pyframe_is_interrupted();
 }
 
 /* poll() -> the value that the frame which calls it is to return, or GO_ON. */
@@ -548,6 +548,7 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     PyThreadState *tstate = PyThreadState_Get();
     DlFrame *frame = dl_pyframe_running(tstate);
     PyCodeObject *code = frame ? dl_pyframe_code(frame) : NULL;
+    dl_thread.left = DL_STAYED;
     if (code == NULL || !may_act(code)) {
         return Py_NewRef(dl_go_on);
     }
@@ -559,6 +560,9 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
                                        : enter_loop(poll, frame, code);
     dl_thread.nested--;
     dl_pyframe_show(tstate, hidden);
+    if (value == NULL && dl_thread.left != DL_LEFT) {
+        dl_thread.left = poll->make || poll->is_entry ? DL_LEFT : DL_RAISED;
+    }
     Py_DECREF(poll);
     return value;
 }
@@ -763,26 +767,11 @@ cool(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* drop_frame(exception): take the frame that caught it off its traceback. */
-static PyObject *
-drop_frame(PyObject *module, PyObject *exception)
-{
-    (void)module;
-    PyTracebackObject *traceback = (PyTracebackObject *)PyException_GetTraceback(exception);
-    if (traceback != NULL) { /* NB: of a group that `except*` raises once more, it is the only one */
-        PyObject *next = (PyObject *)traceback->tb_next;
-        PyException_SetTraceback(exception, next ? next : Py_None);
-    }
-    Py_XDECREF(traceback);
-    Py_RETURN_NONE;
-}
-
 PyMethodDef dl_watch_functions[] = {
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
     {"cool", cool, METH_VARARGS, "cool(function, seconds=0.0): what is asked about takes its time once more."},
     {"rounds_of_rests", dl_rounds_of_rests, METH_O,
      "rounds_of_rests(type): what is left of a loop, of that class, tells how many rounds that is."},
-    {"drop_frame", drop_frame, METH_O, "drop_frame(exception): take the outermost frame off its traceback."},
     {NULL, NULL, 0, NULL},
 };

@@ -23,6 +23,7 @@ INVOKE_LOOP: int  # address of the function by which kernels call NumPy's loops 
 class Abi(NamedTuple):
     """What C and Python agree on: the rows of csrc/abi.def, which says what each of them is."""
 
+    DEFERS_ALL: int
     MAX_DIMS: int
     MAX_OPERANDS: int
     FOLD_OPERANDS: int
@@ -249,6 +250,9 @@ class Declined(Exception):
 class Interrupted(BaseException):
     """Compiling is abandoned: a signal handler raised, or another thread sent an exception, which takes its place."""
 
+def hold_interrupts() -> None:
+    """Safe points let nothing in from here on, until the user's code goes on: where that handles what is raised."""
+
 def safe_point() -> None:
     """Where compiling may be abandoned: lets interrupts in that have waited for long; may raise Interrupted.
 
@@ -379,6 +383,7 @@ class CacheEntry:
     least: int
     most: int
     judged: bool
+    defers: int
     hits: int
     declines: int
     retired: bool
@@ -673,7 +678,7 @@ def cool(function: types.FunctionType, seconds: float = 0.0, /) -> None: ...
 def forget_term(table: dict[Any, Any], key: object, reference: object, /) -> None: ...
 SETS_APART: int  # 0 where the collector has no lists to take objects from (3.14, free-threaded)
 def set_apart(function: Callable[[], _T], /) -> _T: ...
-def drop_frame(exception: BaseException, /) -> None: ...
+def drop_frame(exception: BaseException, /) -> bool: ...
 def rounds_of_rests(type: type, /) -> None:
     """Have the length hint of objects of that class say how many rounds a loop has left."""
 

@@ -319,7 +319,7 @@ _ROWS = (
     Reason(
         "exception-handler-active",
         "skip",
-        "{detail} stands inside try or except: the rest of the function runs as plain Python",
+        "{detail} stands inside try or except: the rest of the function, or of an iteration, runs as plain Python",
         "Put the array code inside the `try` block into a function of its own.",
     ),
     Reason(

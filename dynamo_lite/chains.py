@@ -11,9 +11,10 @@ import types
 from collections.abc import Mapping, Sequence
 
 from dynamo_lite.pipeline import Segment
-from dynamo_lite.schedule.cost import MUCH_SLOWER, SEGMENT, times_of_round
+from dynamo_lite.schedule.cost import MUCH_SLOWER, SEGMENT, DoesNotPay, Times, paying_sizes, times_of_round
 
 Versions = Mapping[types.CodeType, Sequence[Segment]]
+_WAY_BACK = {0: Times(0.0, 0.0, 12e3)}  # to go on plainly where exceptions are handled, and to come back at a back edge
 
 
 def call_that_loses(root: types.CodeType, versions: Versions, skipped: set[types.CodeType]) -> str | None:
@@ -36,6 +37,17 @@ def of_round(versions: Sequence[Segment]) -> list[Segment]:
     found = [versions[-1]]
     found += [one for one in reversed(versions) if one.capture.pauses != found[0].capture.pauses][:1]
     return found
+
+
+def sizes_of_round(segment: Segment, segments: Sequence[Segment], ways_back: int) -> tuple[Segment, tuple[int, int]]:
+    """The one of a loop's segments by whose arrays its rounds are judged, `segment` if that has any; fewest and most
+    elements for which they pay. ways_back: how often in a round plain code comes back. Raises DoesNotPay."""
+    programs = [one for one in segments if one.program is not None]
+    if not programs:
+        raise DoesNotPay("there is nothing in them")
+    judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
+    others = [one.times for one in segments if one is not judged]
+    return judged, paying_sizes(times_of_round(judged.times, [*others, *[_WAY_BACK] * ways_back]))
 
 
 def waits_for_loop(segments: Sequence[Segment]) -> bool:

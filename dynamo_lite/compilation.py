@@ -28,10 +28,10 @@ from dynamo_lite.capture import warned
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.restraints import Restraints
 from dynamo_lite.capture.state import SkipFrame
-from dynamo_lite.capture.targets import Target
+from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.trace import Capture, GraphBreak, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
-from dynamo_lite.chains import call_that_loses, of_round, reached, waits_for_loop
+from dynamo_lite.chains import call_that_loses, of_round, reached, sizes_of_round, waits_for_loop
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import replace
 from dynamo_lite.errors import (
@@ -67,7 +67,7 @@ from dynamo_lite.report.records import (
 )
 from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
-from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists, paying_sizes, times_of_round
+from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
 _STANDARD_LIBRARY = ("<frozen ", policy.STDLIB + os.sep)
@@ -154,7 +154,9 @@ class Compilation:
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
         self._restraints = Restraints(lengths=None if fullgraph else {}, begins_plainly=self.judged and not fullgraph)
-        self.resumes = Resumes(self.on_miss, watcher, self._note_resume, self._fail, self._restraints.sides)
+        self.resumes = Resumes(
+            self.on_miss, watcher, self._note_resume, self._note_way, self._fail, self._restraints.sides
+        )
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
         self._looked_again: dict[types.CodeType, int] = {}  # how often code was captured again for what NumPy warns of
@@ -208,6 +210,8 @@ class Compilation:
                 self._warn_of_limit(function)
             self._leave_plain(function, "recompile-limit", str(self.config.recompile_limit))
             return None
+        if self.resumes.is_handled(code):
+            _C.hold_interrupts()
         version = self.resumes.roots.get(code, code), count  # whose segments share the time for compiling
         try:
             # NumPy keeps errstate in a context variable: what an interrupt leaves behind stays in this copy.
@@ -378,10 +382,10 @@ class Compilation:
 
     def _note_resume(self, code: types.CodeType, target: Target, function: types.FunctionType) -> None:
         """A resume function is new, which goes on with `function` at `target`."""
-        if target.first and code not in self.resumes.numbers:  # an iteration that runs plainly, before `function` does
+        if code not in self.resumes.numbers:  # it runs plainly up to a back edge, then `function` does
             _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["first-iteration"], self.on_miss)
-            self._leads.setdefault(code, set()).add(function.__code__)
-            self._led.setdefault(function.__code__, set()).add(code)
+            if target.first:
+                self._note_way(code, function.__code__)
         elif target.plain:
             self._skip(code, "exception-handler-active")
         elif self._watcher is not None:
@@ -389,6 +393,20 @@ class Compilation:
                 self._skip(code, "nothing-to-compile")
         elif self._may_wait(function.__code__, target.index):
             _C.wait(code)
+
+    def _note_way(self, code: types.CodeType, to: types.CodeType) -> None:
+        """What runs plainly has come back to `to`; where that closes the round of a loop, it is judged."""
+        if to in self._leads.get(code, ()):
+            return
+        self._leads.setdefault(code, set()).add(to)
+        self._led.setdefault(to, set()).add(code)
+        latest = self._versions[to][-1] if to in self._versions else None
+        if latest is not None and latest.capture.ends == "break" and not latest.entry.retired and self._judges:
+            self._loses_in_round(latest)
+
+    @property
+    def _judges(self) -> bool:
+        return self.config.cost_model and not self._everything
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -428,12 +446,15 @@ class Compilation:
             for jump in segment.capture.jumps:
                 self._leads.setdefault(code, set()).add(jump.resume_function.__code__)
                 self._led.setdefault(jump.resume_function.__code__, set()).add(code)
-        if self.config.cost_model and not self._everything:
+        if self._judges:
             is_whole = segment.capture.ends == "return" or makes_lists(segment.capture.graph)
             if is_whole and segment.program is not None and is_doubtful(segment.times, segment.capture.graph):
                 _C.time_calls(code, self.on_miss)
             goes_round = segment.capture.ends == "break" or segment.capture.pauses
-            if goes_round and not segment.why_plain and self._loses_in_round(function, segment):
+            if segment.program is None and any(map(comes_back, segment.capture.jumps)):
+                _C.time_calls(self.resumes.roots.get(code, code), self.on_miss)  # nobody knows yet where it comes back
+                goes_round = False
+            if goes_round and not segment.why_plain and self._loses_in_round(segment):
                 return
             self._leave_call_plain(code)
         if (segment.program is not None and not segment.slight) or (self._everything and not segment.why_plain):
@@ -447,16 +468,19 @@ class Compilation:
         if targets <= self._worthless | self._skipped:
             self._retire(code, segment)
 
-    def _loses_in_round(self, function: types.FunctionType, segment: Segment) -> bool:
+    def _loses_in_round(self, segment: Segment) -> bool:
         """Whether the segments of a loop, of which this is one, take longer than plain Python: then leave it to that.
 
         Where its entry is out of range or retired, the rest of the loop and all behind it run plainly.
         """
         code = segment.code
-        around = reached(code, self._leads) & reached(code, self._led) & self._versions.keys()
+        round_ = reached(code, self._leads) & reached(code, self._led)
+        around = round_ & self._versions.keys()
         latest = [each for one in around for each in of_round(self._versions[one])]
         programs = [one for one in latest if one.program is not None]
-        if any(not one.times and not one.slight for one in programs) or waits_for_loop(latest):
+        if any(not one.times and not one.slight for one in programs):
+            return False
+        if waits_for_loop(latest) and not round_ & self.resumes.handled:
             return False
         if not programs and (code not in around or any(one.capture.break_ is None for one in latest)):
             return False  # it is no loop yet, or its first iterations run plainly
@@ -466,13 +490,11 @@ class Compilation:
         if is_much and not (programs and all(one.slight for one in programs)):
             return False
         try:
-            if not programs:
-                raise DoesNotPay("there is nothing in them")
-            judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
-            others = [one.times for one in latest if one is not judged]
-            judged.entry.least, judged.entry.most = paying_sizes(times_of_round(judged.times, others))
+            judged, sizes = sizes_of_round(segment, latest, len(round_ & self.resumes.handled))
+            for one in self._versions[judged.code]:
+                one.entry.least, one.entry.most = sizes
         except DoesNotPay as reason:
-            self._note_skip(function.__code__, "does-not-pay", f"{_ROUND}: {reason}")
+            self._note_skip(code, "does-not-pay", f"{_ROUND}: {reason}")
             for one in of_round(self._versions[code]):
                 self._retire(code, one)
             lines = {of.instrs[one].position[0] for of, index in places for one in outermost_loop(of, index)}

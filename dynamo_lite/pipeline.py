@@ -113,6 +113,7 @@ def compile_segment(
         stores=capture.stores,
         returns=None if residual is None or capture.ends != "return" else returned(residual.__code__),
     )
+    entry.defers = capture.defers
     clock.stage("entry")
     words = GuardsOf(guards, function.__code__)
     log.emit("guards", function.__qualname__, words)

@@ -19,18 +19,20 @@ from dynamo_lite import _C, budget
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.restraints import Beginning, place_in
 from dynamo_lite.capture.rests import rest_of_iterator
-from dynamo_lite.capture.targets import Target, locals_taken
+from dynamo_lite.capture.targets import Target, code_of, locals_taken
 from dynamo_lite.capture.trace import empty_closure
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import (
     Answers,
     Code,
     Loop,
+    MakePoll,
     UnsupportedCode,
     UnsupportedResume,
     assigned,
     begins_at,
     decoded,
+    handlers_at,
     liveness,
     loops,
     own_cells,
@@ -54,8 +56,8 @@ class Watcher(Protocol):
 
     on_miss: _C.OnMiss
 
-    def with_polls(self, code: types.CodeType) -> types.CodeType:
-        """`code` with polls at the back edges of its loops."""
+    def with_polls(self, code: types.CodeType, make_edge: MakePoll | None = None) -> types.CodeType:
+        """`code` with polls at the back edges of its loops, what `make_edge` makes where that makes something."""
 
     def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
         """Whether there may be array code between an instruction and the next back edge or return."""
@@ -66,21 +68,25 @@ class Watcher(Protocol):
 
 class Resumes:
     """numbers, places, roots, begins: by the code of a resume function, its number, where in what code it goes on, the
-    code of the user's function, and what it goes on with."""
+    code of the user's function, and what it goes on with. handled: the code of those that run plainly
+    where exceptions are handled, and come back at a back edge."""
 
     def __init__(
         self,
         on_miss: _C.OnMiss,
         watcher: Watcher | None,
         on_made: Callable[[types.CodeType, Target, types.FunctionType], None],
+        on_way: Callable[[types.CodeType, types.CodeType], None],
         on_failure: Callable[[types.FunctionType, Exception], None],
         sides: set[types.CodeType],
     ) -> None:
-        """on_made: told of each new one, and what it goes on with. on_failure: told of a defect. sides: gets the code
+        """on_made: told of each new one, and what it goes on with. on_way: told where one that runs plainly comes back,
+        in what code. on_failure: told of a defect. sides: gets the code
         of those that side exits lead to."""
         self._on_miss = on_miss
         self._watcher = watcher
         self._on_made = on_made
+        self._on_way = on_way
         self._on_failure = on_failure
         self._sides = sides
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
@@ -92,6 +98,8 @@ class Resumes:
         self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
         self.roots: dict[types.CodeType, types.CodeType] = {}
         self.begins: dict[types.CodeType, Beginning] = {}
+        self._without_polls: dict[types.CodeType, types.CodeType] = {}
+        self.handled: set[types.CodeType] = set()
 
     def clear(self) -> None:
         """Forget them all."""
@@ -104,6 +112,8 @@ class Resumes:
         self.places.clear()
         self.roots.clear()
         self.begins.clear()
+        self._without_polls.clear()
+        self.handled.clear()
 
     def begins_with_loop(self, code: types.CodeType) -> bool:
         """Whether what `code` goes on with is an iteration of a loop."""
@@ -111,6 +121,13 @@ class Resumes:
             return False
         whole, index = self.places[code]
         return any(loop.header == index for loop in loops(decoded(whole)))
+
+    def is_handled(self, code: types.CodeType) -> bool:
+        """Whether what is raised where `code` goes on is handled in it."""
+        if code not in self.places:
+            return False
+        whole, index = self.places[code]
+        return handlers_at(decoded(whole), index) is not None
 
     def jump(self, function: types.FunctionType, target: Target) -> Any:
         """The Jump to a target of `function`, to enter it while it runs; None where that cannot be."""
@@ -150,6 +167,8 @@ class Resumes:
             kinds.append("value" if rest is None else "rest")
             items.append(item if rest is None else rest)
         code = decoded(function.__code__)
+        if handlers_at(code, header) is not None:
+            _C.hold_interrupts()
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if reads_frame(code) else liveness(code)[header]
         # NB: in the order of graph breaks, and with no more than they hand on: so there is one resume function. Arrays
@@ -166,16 +185,19 @@ class Resumes:
         jump = self.jump(function, target)
         if jump is None:
             return None
+        if function.__code__ in self.handled and (to := code_of(jump)) is not None:
+            self._on_way(function.__code__, to)
         return jump(*items, *map(bound.get, locals_taken(jump, target)), *held.values())
 
-    def with_back_edges(self, function: types.FunctionType) -> types.FunctionType | None:
+    def with_back_edges(self, function: types.FunctionType, from_break: bool = False) -> types.FunctionType | None:
         """A function that does what `function` does with its argument slots, a user's or a resume function, but comes
         back with a Continuation at the back edge of the loop that it begins in, or of one that is in no other; None
-        where there is no such edge."""
+        where there is no such edge. from_break: it begins with what breaks the graph, and comes back as soon as it
+        can."""
         code = function.__code__
         if code not in self._with_edges:
             self._with_edges[code] = None
-            made = code
+            made = self._without_polls.get(code, code)
             if code not in self.numbers:  # NB: the user's own code may bind its arguments otherwise than as they stand
                 whole = decoded(code)
                 entry = next(at for at, instr in enumerate(whole.instrs) if instr.op not in ("MAKE_CELL", "RESUME"))
@@ -185,16 +207,21 @@ class Resumes:
                     return None
 
             def make_edge(of: Code, loop: Loop | None) -> object | None:
-                if loop is None or (loop.outer is not None and not begins_at(of, loop.header)):
+                if loop is None or not (_is_next(of, loop) if from_break else _is_own(of, loop)):
                     return None
                 return _C.BackEdge(loop, loop.depth, self._at_back_edge, self._on_miss)
 
-            edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False)
-            if edged is not made:
+            if self._watcher is None:
+                edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False)
+            else:
+                edged = self._watcher.with_polls(made, make_edge)
+            if any(type(const) is _C.BackEdge for const in edged.co_consts):
                 found = types.FunctionType(edged, function.__globals__, function.__name__, None, empty_closure(edged))
                 found.__qualname__ = function.__qualname__
                 self.roots[edged] = self.roots.get(code, code)
-                self._with_edges[code] = found
+                if from_break:
+                    self.handled.add(edged)
+                self._with_edges[code] = self._with_edges[edged] = found
         return self._with_edges[code]
 
     def _at_back_edge(self, edge: _C.BackEdge, function: types.FunctionType, *held: Any) -> Any:
@@ -217,7 +244,8 @@ class Resumes:
             made = made.replace()  # one of our own: entries and skips belong to code objects
             remember_as(made, decoded(plain))
             if self._watcher is not None:
-                made = self._watcher.with_polls(made)
+                bare, made = made, self._watcher.with_polls(made)
+                self._without_polls[made] = bare
             resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
             resumed.__qualname__ = function.__qualname__
             known = self._jumps[plain, target.plain] = _C.Jump(resumed)
@@ -232,6 +260,8 @@ class Resumes:
             self._on_made(made, target, function)
         if target.side and isinstance(known.resume_function, types.FunctionType):
             self._sides.add(known.resume_function.__code__)
+        if target.plain:
+            return self._after_a_round(known, target) or known
         if target.first:
             # NB: what goes on with the iteration itself would end up here again.
             return self._after_a_round(known, target) or self._jump(
@@ -244,7 +274,7 @@ class Resumes:
         function = jump.resume_function
         assert isinstance(function, types.FunctionType)
         if function.__code__ not in self._rounds:
-            plainly = self.with_back_edges(function)
+            plainly = self.with_back_edges(function, target.plain)
             self._rounds[function.__code__] = None if plainly is None else _C.Jump(plainly)
             if plainly is not None:
                 self._on_made(plainly.__code__, target, function)
@@ -266,6 +296,20 @@ class Resumes:
             known |= dead | (may_be if len(may_be) <= MANY_DEAD else frozenset())
             self._dead[place] = known
         return tuple(sorted({*target.bound, *(known - live)}))
+
+
+def _is_own(code: Code, loop: Loop) -> bool:
+    """Whether a resume function begins with this loop, or it is in no other."""
+    return loop.outer is None or begins_at(code, loop.header)
+
+
+def _is_next(code: Code, loop: Loop) -> bool:
+    """Whether this is the innermost loop around the place where a resume function begins, or one right inside of that,
+    or in no other."""
+    begin = next(index for index in range(len(code.instrs)) if begins_at(code, index))
+    around = [one for one in loops(code) if begin in one.body]
+    inner = around[-1].header if around else None
+    return loop.header == inner or (loop.outer == inner and begin not in loop.body)
 
 
 def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType) -> types.FunctionType | None:

@@ -27,6 +27,7 @@ from dynamo_lite.pycode import (
     Answers,
     Code,
     Loop,
+    MakePoll,
     decoded,
     loops,
     may_loop,
@@ -97,12 +98,12 @@ class Watch:
         poll.without = code
         return poll
 
-    def with_polls(self, code: types.CodeType) -> types.CodeType:
+    def with_polls(self, code: types.CodeType, make_edge: MakePoll | None = None) -> types.CodeType:
         """The code of a resume function with polls in its loops, which are the user's loops. The code of inner
-        functions has them already."""
-        return self._polled(code, entries=False)
+        functions has them already. make_edge: makes what is asked in their place, where it makes something."""
+        return self._polled(code, entries=False, make_edge=make_edge)
 
-    def _polled(self, code: types.CodeType, entries: bool) -> types.CodeType:
+    def _polled(self, code: types.CodeType, entries: bool, make_edge: MakePoll | None = None) -> types.CodeType:
         polls: dict[tuple[int, int | None], _C.Poll] = {}  # by code and header, None at the entry
 
         def make_poll(of: Code, loop: Loop | None) -> object | None:
@@ -115,6 +116,8 @@ class Watch:
                 self.watched_code.add((of.filename, of.firstlineno))
                 polls[id(of), None] = entry
                 return entry
+            if make_edge is not None and (edge := make_edge(of, loop)) is not None:
+                return edge
             outer = None if loop.outer is None else polls.get((id(of), loop.outer))
             known = self._round(of, loop)
             poll = _C.Poll(loop, loop.depth, outer, known, loop.copies, polls.get((id(of), None)))
@@ -122,6 +125,8 @@ class Watch:
             return poll
 
         limits, answers = self.limits, Answers(_C.GO_ON, _C.drop_frame)
+        if make_edge is not None:  # each iteration asks
+            return polled(code, make_poll, answers, inner=False)
         return polled(code, make_poll, answers, limits.together, limits.operations, inner=entries)
 
     def _round(self, code: Code, loop: Loop) -> _C.Round:

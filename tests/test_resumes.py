@@ -312,7 +312,7 @@ def test_a_first_iteration_that_is_another_one_runs_plainly_a_few_times(compiler
 def test_where_nobody_would_come_back_after_an_iteration_the_rest_is_plain(
     compiler: Compile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Resumes, "with_back_edges", lambda self, function: None)
+    monkeypatch.setattr(Resumes, "with_back_edges", lambda self, *_: None)
     fast = compiler(advances)
     for _ in range(2 * MANY_FIRST):
         assert at_length(fast, 3) == at_length(advances, 3)

@@ -37,7 +37,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Symbol, kind_of, make, substitute
-from dynamo_lite.pycode import Code, handlers_at
+from dynamo_lite.pycode import Code, handled_alike
 from dynamo_lite.pycode.flow import cells_named_alike, hidden
 
 _FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
@@ -51,10 +51,13 @@ def reads_frame(code: Code) -> str | None:
     return None
 
 
-def goes_on_at(code: Code, index: int) -> bool:
-    """Whether a resume function may begin at instruction `index`, and nobody can tell it from the frame."""
+def goes_on_at(code: Code, index: int, header: int | None = None) -> bool:
+    """Whether a resume function may begin at instruction `index`, and nobody can tell it from the frame. header: of the
+    loop that is left there, into which no handler may lead back."""
+    if header is not None and not handled_alike(code, index, header):
+        return False
     hides = bool(code.cellvars) and bool(hidden(code)[index] or cells_named_alike(code))
-    return handlers_at(code, index) is None and not hides and reads_frame(code) is None
+    return not hides and reads_frame(code) is None
 
 
 def way_number(header: int) -> str:

@@ -12,7 +12,6 @@ from dynamo_lite.capture.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbered import end, goes_over_grown, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import length_of
-from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, ENDLESS, Frame, Retry, Tracer
 from dynamo_lite.capture.value import Break, IteratorValue, SequenceValue
 from dynamo_lite.graph.opdef import Undecided
@@ -92,8 +91,6 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
     if not tracer.native_loops or frame.code.flags & CO_GENERATOR_KINDS:
         return False
     plan = plan_of(tracer, frame, header)
-    if is_handled(tracer, frame.code, header):
-        plan.refused = plan.refused or ("exception-handler-active", "the loop")
     if plan.refused is not None:
         plan.outcome = "segments"
         if tracer.regions:

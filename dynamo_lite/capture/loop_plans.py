@@ -14,7 +14,6 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
-from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, LoopKey, LoopPlan, Tracer
 from dynamo_lite.capture.value import Break, FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
@@ -46,8 +45,6 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
         if is_loop:
             _open_long(tracer, value)
         return False
-    if is_loop and is_handled(tracer, frame.code, header):
-        plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
     return True
 
 
@@ -133,7 +130,7 @@ def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int]
     deeper = {at for begin, body in whole.items() for at in body - {begin}}
     aside = {at for at in loop - {header} - deeper if place_in(code, at) in restraints.aside}
     aside = {at for at in aside if at - 1 not in aside or place_in(code, at - 1) != place_in(code, at)}  # from 3.13 on
-    found = {at for at in aside if goes_on_at(code, at)} - plan.apart
+    found = {at for at in aside if goes_on_at(code, at, header)} - plan.apart
     plan.known |= found
     plan.apart |= found
 

@@ -112,7 +112,7 @@ from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, symbols_of
-from dynamo_lite.pycode import handlers_at, liveness
+from dynamo_lite.pycode import handled_alike, liveness
 from dynamo_lite.pycode.flow import natural_loop
 
 
@@ -272,8 +272,8 @@ class Attempt:
         behind it; not where that has happened too often, or somebody could see another frame there. locals_: those of
         there, which may be of another type by now."""
         code, tracer = self.frame.code, self.machine.tracer
-        busy = place_of(code, self.header) in tracer.restraints.busy
-        if busy or place in self.plan.apart or not goes_on_at(code, place) or self.region.may_be_unrolled():
+        busy = place_of(code, self.header) in tracer.restraints.busy or self.region.may_be_unrolled()
+        if busy or place in self.plan.apart or not goes_on_at(code, place, self.header):
             return
         doubt(tracer, self.plan)
         self.plan.apart.add(place)
@@ -307,8 +307,8 @@ class Attempt:
         try_objects(tracer, reason)
         way = None if self.walk is None else self.walk.way
         is_root = len(tracer.frames) == 1
-        if way is None or way in self.plan.apart or handlers_at(frame.code, way) is not None:
-            self.refuse(reason, detail)
+        if way is None or way in self.plan.apart or not handled_alike(frame.code, way, self.header):
+            self.refuse(reason, detail)  # NB: what a handler of its own catches may go round in the loop
         if is_root and not goes_on_at(frame.code, way):
             self.refuse(reason, detail)
         doubt(tracer, self.plan)

@@ -189,6 +189,7 @@ def _held(frame: Frame) -> Iterator[Value]:
     yield from frame.locals.values()
     yield from frame.stack
     yield from frame.cells.values()
+    yield from frame.given
 
 
 _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {

@@ -128,6 +128,7 @@ class Frame:
     rounds: dict[int, int] = field(default_factory=dict)  # how often it has gone back to an instruction
     began: dict[int, float] = field(default_factory=dict)  # what was left of the work when it first did (budget.py)
     ways: Ways | None = None  # where it may go on, if not at ``index``
+    given: tuple[Value, ...] = ()  # its arguments, which whoever called it has until it returns
 
     def push(self, value: Value) -> None:
         self.stack.append(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from dynamo_lite import _C
 from dynamo_lite.dataclass import dataclass
 
 
@@ -30,9 +31,20 @@ class Target:
 def locals_taken(jump: Any, target: Target) -> tuple[str, ...]:
     """The locals that the resume function of `jump` takes, in order: those bound, and dead ones, for which there is
     None (Resumes)."""
-    function = getattr(jump, "resume_function", None)
-    if function is None:
+    code = code_of(jump)
+    if code is None:
         return target.bound
-    code = function if isinstance(function, types.CodeType) else function.__code__
     values = len(target.kinds) - target.kinds.count("null")
     return tuple(code.co_varnames[values : code.co_argcount - len(target.cells)])
+
+
+def comes_back(jump: Any) -> bool:
+    """Whether what runs plainly behind a Jump comes back at a back edge."""
+    code = code_of(jump)
+    return code is not None and any(type(const) is _C.BackEdge for const in code.co_consts)
+
+
+def code_of(jump: Any) -> types.CodeType | None:
+    """That of its resume function; None where nobody has made one."""
+    function = getattr(jump, "resume_function", None)
+    return function if function is None or isinstance(function, types.CodeType) else function.__code__

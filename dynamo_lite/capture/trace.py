@@ -52,7 +52,7 @@ from dynamo_lite.capture.state import (
     StoresShow,
     Tracer,
 )
-from dynamo_lite.capture.targets import Target
+from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
 from dynamo_lite.capture.warned import ReportingPlace
 from dynamo_lite.capture.whole_lists import check_unchanged
@@ -74,6 +74,7 @@ from dynamo_lite.pycode import (
     decoded,
     handlers_at,
     handles_exception,
+    has_handlers,
     liveness,
     skeleton,
 )
@@ -104,7 +105,7 @@ class Capture:
     residual None: the program's first output is the return value. ends: "return", "break" or "rest" (the rest of the
     frame is plain Python). jumps: what `jump` made, one for each way out. loops: those that were met, and their fate.
     stores: residual code stores to objects from outside, until when no interrupt is let in. reporting: places where
-    floating-point errors may be reported, at which the program declines.
+    floating-point errors may be reported, at which the program declines. defers: see CacheEntry.
     """
 
     graph: Graph
@@ -119,6 +120,7 @@ class Capture:
     exits: tuple[types.FunctionType, ...] = ()
     stores: bool = False
     reporting: tuple[ReportingPlace, ...] = ()
+    defers: int = 0
 
     @property
     def computes(self) -> bool:
@@ -294,7 +296,7 @@ def _trace(
     residual = Residual(code, function.__globals__, remember, inputs=number_sources(tracer))
     residual.stores = stores(tracer) if tracer.stored else None
     record = None
-    ends = "return"
+    ends, only_jumps = "return", False
     if isinstance(result, Stop):
         stop = result
         if stop.reason == "frame-introspection":
@@ -343,6 +345,7 @@ def _trace(
         if frame.ways is not None:
             lives = [kept | shared.keys() for kept in liveness(code)] if shared else liveness(code)
             residual.goes_apart(frame.ways, index, frame.stack, variables, lives, names)
+            only_jumps = True
         elif (
             stop.reason in ("loop-pauses", "joins")
             or (_is_taken_up(stop, frame, instr) and not plain_rest)
@@ -354,10 +357,13 @@ def _trace(
                 residual.call(count_first_rounds(tracer, frame).note, [])
                 residual.emit("POP_TOP")
             residual.goes_on(index, frame.stack, variables, live, names)
+            only_jumps = True
         else:
             formats = stop.reason == "format-string"
             residual.alone = _alone(residual, frame.stack, variables, live)
             residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
+            only_jumps = plain_rest
+            ends = "break" if plain_rest and comes_back(jumps[-1]) else ends
     elif residual.stores is None and isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
@@ -398,6 +404,7 @@ def _trace(
         exits,
         bool(tracer.stored),
         tuple(tracer.reporting.values()),
+        (_C.abi.DEFERS_ALL if only_jumps else 1) if has_handlers(code) else 0,
     )
 
 

@@ -66,7 +66,8 @@ def _is_file(stream: object) -> bool:
         buffer = stream.buffer
     except ValueError:  # detached
         return False
-    return type(buffer) is io.BufferedWriter and type(buffer.raw) is io.FileIO
+    raw = buffer.raw if type(buffer) is io.BufferedWriter else buffer  # NB: python -u
+    return type(raw) is io.FileIO
 
 
 def _records(found: tuple[Any, ...]) -> bool:
@@ -88,12 +89,12 @@ def _actions(filters: list[Any], default: str) -> set[str] | None:
         if type(one) is not tuple or len(one) != 5:
             return None
         action, message, category, module, line = one
-        if type(action) is not str or type(category) is not type or type(line) is not int:
-            return None
-        if not (_is_pattern(message) and _is_pattern(module)):
+        if type(category) is not type:
             return None
         if not issubclass(RuntimeWarning, category):
             continue
+        if type(action) is not str or type(line) is not int or not (_is_pattern(message) and _is_pattern(module)):
+            return None
         actions.add(action)
         if message is None and module is None and line == 0:
             return actions  # none of those behind it is asked
@@ -101,7 +102,8 @@ def _actions(filters: list[Any], default: str) -> set[str] | None:
 
 
 def _is_pattern(value: object) -> bool:
-    return value is None or type(value) is re.Pattern
+    """Whether it is matched by Python's own code: those of the first filters of all are texts, to be equal to."""
+    return value is None or type(value) in (re.Pattern, str)
 
 
 def kinds_known(name: str, line: int, names: dict[str, Any]) -> int:

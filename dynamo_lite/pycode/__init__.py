@@ -18,8 +18,10 @@ from dynamo_lite.pycode.code import (
     UnsupportedCode,
     UnsupportedOpcode,
     UnsupportedResume,
+    handled_alike,
     handlers_at,
     handles_exception,
+    has_handlers,
     remembered,
     skeleton,
 )
@@ -31,7 +33,7 @@ from dynamo_lite.pycode.flow import natural_loop, own_cells, reached, stack_dept
 from dynamo_lite.pycode.liveness import assigned, liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
-from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
+from dynamo_lite.pycode.polls import Answers, Loop, MakePoll, loops, polled, runs_out
 from dynamo_lite.pycode.version import FACTS
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ __all__ = [
     "ExceptionEntry",
     "Instr",
     "Loop",
+    "MakePoll",
     "Opcode",
     "Operand",
     "Position",
@@ -77,8 +80,10 @@ __all__ = [
     "decoded",
     "element",
     "encode",
+    "handled_alike",
     "handlers_at",
     "handles_exception",
+    "has_handlers",
     "liveness",
     "loops",
     "may_loop",

@@ -221,6 +221,17 @@ def handlers_at(code: Code, index: int) -> ExceptionEntry | None:
     return None
 
 
+def handled_alike(code: Code, a: int, b: int) -> bool:
+    """Whether what two instructions raise is handled at one place, or nowhere."""
+    one, other = handlers_at(code, a), handlers_at(code, b)
+    return (one and one.target) == (other and other.target)
+
+
+def has_handlers(code: Code) -> bool:
+    """Whether code of the user's may handle what is raised, in a `try` or a `with`."""
+    return any(code.instrs[entry.target].op == "PUSH_EXC_INFO" for entry in code.exceptions)
+
+
 def handles_exception(code: Code, index: int) -> bool:
     """Whether an exception is being handled at instruction `index`, or may be, in a `with`: what restores the one from
     before is on the stack."""

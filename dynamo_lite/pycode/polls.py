@@ -15,13 +15,15 @@ over, and the last copy alone asks.
                                             COPY 1; LOAD_CONST go_on; IS_OP is not; POP_JUMP_IF_TRUE -> 48
                                             POP_TOP; JUMP -> 5
                                         48  SWAP 2; POP_TOP (for each stack slot); RETURN_VALUE
-                               handler  50  COPY 1; drop_frame(exception); POP_TOP; RERAISE
+                               handler  50  COPY 1; drop_frame(exception); POP_JUMP_IF_TRUE -> 58
+                                        57  RERAISE                                    -> the user's handler, if any
+                                        58  RERAISE
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from dynamo_lite.dataclass import dataclass, replace
@@ -69,10 +71,11 @@ class Loop:
 
 
 def loops(code: Code, together: int = 0) -> list[Loop]:
-    """The loops at whose header the stack holds the iterators of the `for` loops around it and nothing else.
+    """The loops at whose header the stack holds the iterators of the `for` loops around it and what leaves the `with`
+    blocks around it, and nothing else.
 
-    Others stand in the middle of an expression, in a `with`, or in an exception handler. together: instructions that
-    the copies of an innermost loop may have.
+    Others stand in the middle of an expression, or in an exception handler. together: instructions that the copies of
+    an innermost loop may have.
     """
     return _loops(code, together)
 
@@ -93,12 +96,24 @@ def _loops(code: Code, together: int) -> list[Loop]:
         body = natural_loop(code, header, True)
         around = [loop for loop in found if header in loop.body]
         over = "for" if code.instrs[header].op == "FOR_ITER" else "while"
-        iterators = sum(loop.over == "for" for loop in around) + (over == "for")
+        slots = sum(loop.over == "for" for loop in around) + (over == "for") + _withs(code, header)
         outer = around[-1].header if around else None
-        if depths[header] == iterators and handlers_at(code, header) is None:
-            found.append(Loop(header, body, tuple(edges[header]), iterators, over, outer))
+        if depths[header] == slots:
+            found.append(Loop(header, body, tuple(edges[header]), slots, over, outer))
     inner = {loop.header for loop in found} - {loop.outer for loop in found}
     return [replace(loop, copies=_copies(code, loop, together)) if loop.header in inner else loop for loop in found]
+
+
+def _withs(code: Code, index: int) -> int:
+    """In how many `with` blocks an instruction stands, each of which has one slot of the stack (two from 3.14 on, of
+    which one may be NULL: no loop in them is found)."""
+    count, entry = 0, handlers_at(code, index)
+    while entry is not None:
+        count += code.instrs[entry.target + 1].op == "WITH_EXCEPT_START"
+        entry = handlers_at(code, entry.target)
+        while entry is not None and code.instrs[entry.target].op == "COPY":  # what ends a handler that is left
+            entry = handlers_at(code, entry.target)
+    return count
 
 
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
@@ -136,10 +151,13 @@ def _copies(code: Code, loop: Loop, together: int) -> int:
     return max(1, together // len(body))
 
 
+MakePoll = Callable[[Code, "Loop | None"], object | None]  # None: there is none
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What goes with polls: `go_on` is the answer after which a frame runs on, `drop_frame(exception)` takes the frame
-    off the traceback of an exception that the poll's call raised."""
+    off the traceback of an exception that the poll's call raised, and says whether its handlers have seen that."""
 
     go_on: object
     drop_frame: object
@@ -147,7 +165,7 @@ class Answers:
 
 def with_polls(
     code: Code,
-    make_poll: Callable[[Code, Loop | None], object | None],
+    make_poll: MakePoll,
     answers: Answers,
     together: int = 0,
     least: int = 1,
@@ -245,7 +263,7 @@ class _Writer:
             for entry in code.exceptions
         ]
         for block in range(len(self.blocks)):
-            entries.append(self.write(block))
+            entries += self.write(block, start)
         instrs = tuple(
             instr
             if label is None
@@ -272,7 +290,7 @@ class _Writer:
                     self.out.append(instr)
                     self.labels.append((copy, instr.target) if instr.target in span else instr.target)
 
-    def write(self, block: int) -> ExceptionEntry:
+    def write(self, block: int, start: Sequence[int]) -> list[ExceptionEntry]:
         """The block after all else: the question of conditional back edges, the call, what becomes of its answer."""
         poll, onwards, depth, position = self.blocks[block]
         self.place[block, "ask"] = len(self.out)
@@ -302,9 +320,16 @@ class _Writer:
             self.emit(op, arg, position)
         self.emit("SWAP", 3, position)
         self.emit("CALL", 1, position)
-        self.emit("POP_TOP", None, position)
+        self.emit("POP_JUMP_IF_TRUE", None, position, (block, "left"))
+        raises = len(self.out)  # in the frame, where the loop goes round
         self.emit("RERAISE", 0, position)
-        return ExceptionEntry(begin, end, handler, depth, False)
+        self.place[block, "left"] = len(self.out)
+        self.emit("RERAISE", 0, position)
+        entries = [ExceptionEntry(begin, end, handler, depth, False)]
+        around = handlers_at(self.code, onwards)
+        if around is not None:
+            entries.append(ExceptionEntry(raises, raises + 1, start[around.target], around.depth, around.lasti))
+        return entries
 
 
 def _callable(function: object) -> list[tuple[str, object]]:
@@ -315,7 +340,7 @@ def _callable(function: object) -> list[tuple[str, object]]:
 
 def polled(
     code: types.CodeType,
-    make_poll: Callable[[Code, Loop | None], object | None],
+    make_poll: MakePoll,
     answers: Answers,
     together: int = 0,
     least: int = 1,
@@ -346,7 +371,7 @@ def polled(
 
 def _written(
     code: types.CodeType,
-    make_poll: Callable[[Code, Loop | None], object | None],
+    make_poll: MakePoll,
     answers: Answers,
     together: int,
     least: int,
@@ -380,4 +405,4 @@ def _written(
     return result, polls
 
 
-__all__ = ["Answers", "Loop", "loops", "polled", "with_polls"]
+__all__ = ["Answers", "Loop", "MakePoll", "loops", "polled", "with_polls"]

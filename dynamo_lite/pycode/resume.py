@@ -9,6 +9,7 @@ Capture makes these at graph breaks; dispatch enters them like any other code.
 from __future__ import annotations
 
 import types
+from itertools import pairwise
 
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.code import (
@@ -17,12 +18,14 @@ from dynamo_lite.pycode.code import (
     CO_OPTIMIZED,
     CO_VARARGS,
     CO_VARKEYWORDS,
+    NO_POSITION,
     Code,
     ExceptionEntry,
     Instr,
     Position,
     UnsupportedCode,
     UnsupportedResume,
+    handlers_at,
     remembered,
 )
 from dynamo_lite.pycode.decode import remember_as
@@ -32,7 +35,8 @@ from dynamo_lite.pycode.opcodes import OPCODES, Operand
 from dynamo_lite.pycode.version import CACHES, FACTS
 
 # Of a prologue, besides what has to do with ``.s0`` ...
-_PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL", "STORE_CELL"})
+_PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL", "STORE_CELL", "RESUME"})
+_LETS_NOBODY_IN = 2  # a RESUME like that behind a `yield from`, at which no signal is looked for
 
 
 def begins_rest(code: Code, index: int) -> bool:
@@ -46,7 +50,14 @@ def begins_at(code: Code, index: int) -> bool:
     at = 0
     while at < index and (code.instrs[at].op in _PUTS_BACK or str(code.instrs[at].arg).startswith(".s")):
         at += 1
-    return index in (at, code.instrs[at].target if code.instrs[at].op == "JUMP" else at)
+    target = code.instrs[at].target if code.instrs[at].op == "JUMP" else at
+    return index in (at, target) or (target == index - 1 and _is_before(*code.instrs[index - 1 : index + 1]))
+
+
+def _before(code: Code, index: int) -> Instr:
+    """What a resume function has right before an instruction that it goes on with, and whose exceptions are handled:
+    what comes at a jump back there counts as raised by the instruction before."""
+    return Instr("NOP", position=code.instrs[index].position)
 
 
 @remembered
@@ -89,6 +100,10 @@ def resume_code(
 
     position = code.instrs[index].position
     prologue = [Instr("MAKE_CELL", name) for name in sorted(own_cells(code))]
+    entry = position
+    if handlers_at(code, index) is not None:  # NB: what a signal raises is to come where the user's code handles it
+        prologue.append(Instr("RESUME", _LETS_NOBODY_IN, position=position))
+        entry = (code.firstlineno, code.firstlineno, 0, 0)
     parameters: list[str] = []
     brought = [f".sc{number}" for number in range(len(cells))]
     for parameter, name in zip(brought, cells, strict=True):
@@ -109,6 +124,9 @@ def resume_code(
         del prologue[-len(_take(parameters[-1], position)) :]
         prologue.append(Instr("DELETE_FAST", parameters[-1], position=position))
         index -= 1
+    ours = {at for at, (instr, after) in enumerate(pairwise(code.instrs)) if _is_before(instr, after)}
+    if ours:  # of another place that a resume function goes on with
+        code, index = remove(code, ours), index - sum(at < index for at in ours)
     shift = len(prologue) + 1
     prologue.append(Instr("JUMP", target=index + shift, position=position))
 
@@ -129,11 +147,15 @@ def resume_code(
         kwonlyargcount=0,
         flags=code.flags & ~(CO_VARARGS | CO_VARKEYWORDS),
         varnames=(*parameters, *others),
-        entry=position,
+        entry=entry,
     )
     resumed = prune(resumed)
     used = {instr.arg for instr in resumed.instrs if OPCODES[instr.op].operand is Operand.CELL}
     resumed = replace(resumed, cellvars=tuple(name for name in code.cellvars if name in used))
+    begin = resumed.instrs[shift - 1].target
+    assert begin is not None
+    if handlers_at(resumed, begin) is not None and any(instr.target == begin for instr in resumed.instrs[begin:]):
+        resumed = _with_nop(resumed, begin, shift - 1)
     if resumed.instrs[shift - 1].target == shift:
         resumed = remove(resumed, {shift - 1})
     try:
@@ -142,6 +164,30 @@ def resume_code(
         raise UnsupportedResume(str(error)) from error
     remember_as(made, resumed)
     return made
+
+
+def _is_before(instr: Instr, after: Instr) -> bool:
+    return instr.op == "NOP" and instr.position == after.position != NO_POSITION
+
+
+def _with_nop(code: Code, index: int, jump: int) -> Code:
+    """With a NOP before instruction `index`, to which no jump but the prologue's leads, instruction `jump`."""
+
+    def moved(place: int) -> int:
+        return place + (place >= index)
+
+    instrs = [instr if instr.target is None else replace(instr, target=moved(instr.target)) for instr in code.instrs]
+    instrs[jump] = code.instrs[jump]
+    instrs.insert(index, _before(code, index))
+    entries = (
+        ExceptionEntry(
+            entry.start + (entry.start > index),
+            entry.end + (entry.end > index),
+            *(moved(entry.target), entry.depth, entry.lasti),
+        )
+        for entry in code.exceptions
+    )
+    return replace(code, instrs=tuple(instrs), exceptions=tuple(entries))
 
 
 def _take(parameter: str, position: Position) -> list[Instr]:

@@ -68,3 +68,14 @@ def test_ordinary_powers_set_no_flags() -> None:
     with np.errstate(all="raise"):
         fast(x)
         assert fast.stats()["native_calls"] == 1
+
+
+@pytest.mark.parametrize("exponent", [3, 4, 7])
+def test_nans_report_nothing(exponent: int) -> None:
+    fast = dynamo_lite.compile(lambda x: x**exponent + 1, options={"cost_model": False})
+    x = np.random.default_rng(0).standard_normal(500)
+    x[::7] = np.nan
+    for _ in range(2):
+        assert fast(x).tobytes() == (x**exponent + 1).tobytes()
+    assert fast.stats()["native_calls"] == 2
+    assert fast.stats()["declines"] == 0

@@ -193,8 +193,11 @@ def test_resuming_a_resume_function_at_the_same_place_is_a_fixpoint():
             once = resume_code(code, index, stack, names)
             within = decode(once)
             place = sum(kind == NULL for kind in stack) + sum(str(i.arg).startswith(".s") for i in within.instrs)
+            is_handled = within.instrs[0].op == "RESUME" or within.instrs[place].op == "RESUME"
+            place += is_handled
             if within.instrs[place].op == "JUMP":
                 place = within.instrs[place].target or 0
+            place += within.instrs[place].op == "NOP" != instr.op
             assert within.instrs[place].op == instr.op
             assert resume_code(within, place, stack, names) == once
             compared += 1
