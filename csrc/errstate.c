@@ -127,6 +127,23 @@ current_state(int *learned)
 }
 
 int
+dl_errstate_is_known(int *is_buffered)
+{
+    PyObject *capsule;
+    int found = 0;
+    if (PyContextVar_Get(state_variable, NULL, &capsule) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    for (int i = 0; i < KNOWN_STATES && capsule != NULL && !found; i++) {
+        found = known_states[i].capsule == capsule;
+        *is_buffered = found && known_states[i].is_buffered;
+    }
+    Py_XDECREF(capsule);
+    return found;
+}
+
+int
 dl_errstate_is_buffered(void)
 {
     int learned;

@@ -437,7 +437,10 @@ counted:
 static inline int
 run_short(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
 {
-    return program->single != NULL ? dl_single_run(program, inputs, outputs) : dl_straight_run(program, inputs, outputs);
+    if (program->single != NULL) {
+        return dl_single_run(program, inputs, outputs);
+    }
+    return program->straight != NULL ? dl_straight_run(program, inputs, outputs) : dl_small_run(program, inputs, outputs);
 }
 
 /* Whether what a program has declined for may lie in some iterations of its loop alone. */
@@ -493,7 +496,12 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
         program->time = 1.0;
         return 0;
     }
-    int status = run_steps(object, inputs, outputs, end, world);
+    int status = 2;
+    if (program->small != NULL && end == NULL && !program->never) {
+        status = dl_small_try(program, inputs, outputs, world, run_steps);
+        program->time = 1.0;
+    }
+    status = status == 2 ? run_steps(object, inputs, outputs, end, world) : status;
     if (end != NULL) {
         int again = status == 1 && end->retreats && program->n_closed_loops == 0;
         end->lost = 0;
@@ -597,15 +605,19 @@ dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part)
 static PyObject *
 program_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"schedule", "compile_kernel", "num_threads", NULL};
-    PyObject *schedule, *compile_kernel;
+    static char *names[] = {"schedule", "compile_kernel", "num_threads", "make_small", NULL};
+    PyObject *schedule, *compile_kernel, *make_small = Py_None;
     int num_threads = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|i:Program", names, &schedule, &compile_kernel, &num_threads)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|iO:Program", names, &schedule, &compile_kernel, &num_threads,
+                                     &make_small)) {
         return NULL;
     }
     DlProgram *self = dl_program_make(schedule, compile_kernel, DL_WHOLE);
     if (self != NULL) {
         self->num_threads = num_threads;
+        if (make_small != Py_None && self->single == NULL && self->straight == NULL && dl_small_begin(self, make_small) < 0) {
+            Py_CLEAR(self);
+        }
     }
     return (PyObject *)self;
 }
@@ -672,6 +684,14 @@ program_repr(PyObject *object)
                                 self->n_outputs);
 }
 
+/* The program of one routine that runs small arrays, or None. */
+static PyObject *
+get_small(PyObject *object, void *Py_UNUSED(closure))
+{
+    PyObject *routine = dl_small_routine((DlProgram *)object);
+    return Py_NewRef(routine ? routine : Py_None);
+}
+
 static PyMemberDef program_members[] = {
     {"schedule", T_OBJECT, offsetof(DlProgram, schedule), READONLY, "what the program was built from"},
     {NULL, 0, 0, 0, NULL},
@@ -680,13 +700,14 @@ static PyMemberDef program_members[] = {
 static PyGetSetDef program_getset[] = {
     {"last_decline", get_last_decline, NULL, "why the last run that declined did, or None", NULL},
     {"declines", get_declines, NULL, "how often the program declined, by reason", NULL},
+    {"small", get_small, NULL, "the program of one routine that runs small arrays, or None", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyTypeObject program_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Program",
-    .tp_doc = "Program(schedule, compile_kernel, num_threads=0): callable on the graph's inputs, gives the tuple of its outputs.",
+    .tp_doc = "Program(schedule, compile_kernel, num_threads=0, make_small=None): callable on the graph's inputs, gives the tuple of its outputs.",
     .tp_basicsize = sizeof(DlProgram),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(DlProgram, vectorcall),

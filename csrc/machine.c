@@ -124,6 +124,7 @@ room(npy_intp *block, npy_intp number, npy_intp bytes)
         free(own->memory);
         own->bytes = (2 * bytes / DL_SCRATCH_ALIGNMENT + 1) * DL_SCRATCH_ALIGNMENT;
         own->memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)own->bytes);
+        own->bytes = own->memory ? own->bytes : 0; /* NB: rooms of small.c outlive the run that there was no memory for */
     }
     return own->memory;
 }
@@ -419,11 +420,11 @@ dl_machine_build(DlProgram *program, PyObject *object, DlLoopStep *step)
 int
 dl_machine_is_simple(const DlMachine *self)
 {
-    int simple = self->n_vectors == 0 && self->n_rooms == 0;
+    int simple = 1;
     for (int i = 0; i < self->kernel.n_operands; i++) {
         simple &= self->ndims[i] == DL_OF_NUMBER || self->types[i] != NPY_OBJECT;
     }
-    return simple;
+    return simple << (self->n_vectors > 0 || self->n_rooms > 0);
 }
 
 const DlVariant *
@@ -457,10 +458,41 @@ dl_machine_layout(const DlLoopStep *step, int *first)
     return layout(self->ndims, self->kernel.n_operands, step->n_carried, step->body->body->n_numbers, first);
 }
 
+int
+dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first, npy_intp most)
+{
+    int is_buffered = 1;
+    if (self->n_rooms > 0 && (!dl_errstate_is_known(&is_buffered) || !is_buffered)) { /* NB: as in dl_machine_run */
+        return 0;
+    }
+    for (int i = 0; i < self->n_vectors; i++) {
+        const int *row = self->vectors + DL_VECTOR_WORDS * i;
+        npy_intp product = 1;
+        for (int j = 0; j < DL_VECTOR_WORDS && row[j] >= 0; j += 2) {
+            const npy_intp *shape = words + first[row[j]] + DL_ARRAY_SIZES, *strides = shape + self->ndims[row[j]];
+            if (row[j + 1] == DL_IN_ORDER) {
+                PyArray_Descr *descr = dl_machine_descr(self, row[j]);
+                if (descr == NULL || !dl_is_packed(PyDataType_ELSIZE(descr), self->ndims[row[j]], shape, strides)) {
+                    return 0;
+                }
+                continue;
+            }
+            if (shape[row[j + 1]] > most || (product *= shape[row[j + 1]]) > most) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 void
 dl_machine_fill_head(npy_intp *words)
 {
+    static Watch watch; /* NB: for all such code, since none of it runs while other does; its rooms are kept */
     memset(words, 0, DL_HEAD_WORDS * sizeof *words);
+    words[DL_WORD_RUN] = (npy_intp)&watch;
+    words[DL_WORD_ROOMS] = (npy_intp)watch.rooms;
+    words[DL_WORD_KEPT] = (npy_intp)watch.kept;
     words[DL_WORD_LOOK] = (npy_intp)&look; /* which is never called: there is a single iteration */
     words[DL_WORD_BUDGET] = FIRST_BUDGET;
     words[DL_WORD_BY] = 1;

@@ -13,7 +13,7 @@ DlStatus dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by,
 
 /* ---- for straight.c, which fills a block of its own ---- */
 
-/* Whether what goes in are arrays, NumPy scalars and numbers of any size, and the code needs no memory of its own. */
+/* Whether what goes in are arrays, NumPy scalars and numbers; 2 where dl_machine_takes has something to look at. */
 int dl_machine_is_simple(const DlMachine *self);
 /* The code that ran last, if it is as careful as it has to be; or NULL. */
 const DlVariant *dl_machine_latest(const DlMachine *self, int care);
@@ -22,6 +22,8 @@ int dl_machine_ndim(const DlMachine *self, int i);
 PyArray_Descr *dl_machine_descr(const DlMachine *self, int i);
 /* The words before the scratch; `first`: the first one of each value that goes in, then of each result. */
 int dl_machine_layout(const DlLoopStep *step, int *first);
+/* Whether the arrays in a block, at these words, lie as the code wants, and vectors have no more than `most` elements. */
+int dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first, npy_intp most);
 /* The words in front of the values, of a loop of one iteration: what stays; and what the code changes. */
 void dl_machine_fill_head(npy_intp *words);
 static inline void

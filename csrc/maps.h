@@ -31,6 +31,21 @@ int dl_single_run(DlProgram *program, PyObject *const *inputs, PyObject **output
 /* The same of a program that one call of machine code does (straight.c). */
 int dl_straight_build(DlProgram *program);
 int dl_straight_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs);
+/* Whether its code is compiled, for what went in last. */
+int dl_straight_is_ready(const DlProgram *program);
+/* For a program that has steps, to have a routine of small arrays beside them; make_small gives it, or None: 0 or -1
+ * (small.c). */
+typedef struct DlSmall DlSmall;
+enum { DL_SMALL_ELEMENTS = 1024 }; /* of a vector there */
+int dl_small_begin(DlProgram *program, PyObject *make_small);
+/* That routine, borrowed, or NULL: there is none, or it has not stayed. */
+PyObject *dl_small_routine(const DlProgram *program);
+/* The short way by it. */
+int dl_small_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs);
+/* Ask for it where it is time, and try it: as dl_program_run; 2: nothing has happened. by_steps: runs a program so. */
+typedef int DlBySteps(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world);
+int dl_small_try(DlProgram *program, PyObject *const *inputs, PyObject **outputs, const DlWorld *world,
+                 DlBySteps *by_steps);
 /* What dl_map_run does before any code runs: spread the operands, make and find the results. fresh: new references, to
  * be dropped in any case, NULL for those that are none; clashes: what some target holds is read at other positions. */
 DlStatus dl_map_open(DlRun *run, DlMapStep *step, DlNest *nest, npy_intp *shape, char (*cells)[DL_CELL],

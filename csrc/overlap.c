@@ -254,7 +254,7 @@ copy_elements(char *dst, npy_intp dst_stride, const char *src, npy_intp src_stri
 #undef COPY_ELEMENTS
 }
 
-void
+void __attribute__((aligned(64))) /* NB: its loops are so short that where they lie is a quarter of their time */
 dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
                 const npy_intp *shape, npy_intp itemsize)
 {

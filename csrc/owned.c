@@ -86,6 +86,8 @@ dl_program_clear(DlProgram *self)
     self->n_steps = self->n_constants = self->n_outputs = 0;
     self->single = NULL;
     self->straight = NULL;
+    self->small = NULL;
+    self->tries_short = 0;
     self->body = NULL;
     for (; owned != NULL; owned = owned->next) {
         Py_DECREF(owned->object);

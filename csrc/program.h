@@ -408,6 +408,7 @@ struct DlProgram {
     struct DlOwned *owned;   /* and the objects there */
     DlSingle *single; /* it is one map, for which the short way is prepared (map_single.c); or NULL */
     DlStraight *straight; /* it is one call of machine code, the same (straight.c); or NULL */
+    struct DlSmall *small; /* what runs small arrays once they are often there (small.c); or NULL */
     int tries_short;   /* that way is tried first */
     DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };
@@ -495,8 +496,8 @@ DlStatus dl_errstate_learn(DlRun *run);
 DlStatus dl_errstate_set(DlRun *run, const DlErrorsStep *step);
 /* 1 when some flag gathered so far is not ignored by the caller, 0, or -1 with an error set. */
 int dl_errstate_reports(DlRun *run);
-/* Whether NumPy's buffers are as large as ever; -1 with an error set. */
-int dl_errstate_is_buffered(void);
+/* Whether NumPy's buffers are as large as ever; -1 with an error set. is_known: if no Python code is run to tell. */
+int dl_errstate_is_buffered(void), dl_errstate_is_known(int *is_buffered);
 /* Decline when one of the flags gathered so far is such that NumPy would report it. */
 DlStatus dl_flags_judge(DlRun *run);
 /* Decline when a floating-point error happened that NumPy would report. */

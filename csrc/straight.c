@@ -2,8 +2,8 @@
  *
  * The short way fills the code's block (machine.c) from the inputs and hands out what is in it, without registers and
  * without clocks. Whatever is not as the code wants it is left to the long way, from the begin: what is written of arrays from
- * outside is put back before, and only arrays of a few bytes are written here. INVARIANT: the GIL is held and no Python code runs from where the block is filled to where the code returns, so
- * that one block is enough.
+ * outside is put back before, and only arrays of a few bytes are written here. INVARIANT: the GIL is held and no Python
+ * code runs from where the block is filled to where the code returns, so that one block is enough.
  */
 #include "program.h"
 #include "maps.h"
@@ -13,9 +13,12 @@
 #include "kernel_code.h"
 #include "machine.h"
 
-enum { MOST_NUMBERS = 64, MOST_ARRAYS = 8, MOST_OUTPUTS = 8, MOST_WRITTEN = 4, SMALL_SCRATCH = 256, SMALL_BYTES = 512 };
+enum { MOST_NUMBERS = 64, MOST_ARRAYS = 8, MOST_OUTPUTS = 8, MOST_WRITTEN = 4, SMALL_BYTES = 512 };
+enum { MOST_SCRATCH = 1 << 15, MOST_LOOPS = 32 };
 
-typedef enum { FROM_INPUT, FROM_MADE, FROM_NUMBER, FROM_RESULT, FROM_CONSTANT, FROM_YIELD, FROM_NOWHERE } From;
+/* FROM_RESULT: a NumPy scalar that the code hands on; FROM_CARRIED: an array that it hands on, whose elements go into
+   the made one that stood in its place before. */
+typedef enum { FROM_INPUT, FROM_MADE, FROM_NUMBER, FROM_RESULT, FROM_CARRIED, FROM_CONSTANT, FROM_YIELD, FROM_NOWHERE } From;
 
 /* A value that goes into the code, or an output of the program. */
 typedef struct {
@@ -33,9 +36,13 @@ struct DlStraight {
     Value *values, outputs[MOST_OUTPUTS];
     int n_written, written[MOST_WRITTEN]; /* values that are inputs and written */
     npy_intp *words;    /* owned */
+    int *first;         /* the first word of each value */
+    int loops;          /* and of the NumPy loops that the code calls */
+    int asks;           /* whether sizes, and NumPy's buffers, are to be looked at */
     char saved[MOST_WRITTEN][SMALL_BYTES]; /* what these held */
-    char scratch[SMALL_SCRATCH] __attribute__((aligned(DL_SCRATCH_ALIGNMENT)));
 };
+
+static char scratch[MOST_SCRATCH] __attribute__((aligned(DL_SCRATCH_ALIGNMENT)));
 
 /* ---- building ---- */
 
@@ -107,7 +114,7 @@ find_values(DlStraight *self, const DlProgram *program, const DlLoopStep *loop, 
         const DlOperand *operand = &loop->operands[i];
         Value *value = &self->values[i];
         value->word = first[i];
-        if (i < loop->n_carried) { /* the code begins with it and hands on another */
+        if (i < loop->n_carried && dl_machine_ndim(loop->machine, i) < 1) { /* the code begins with it and hands on another */
             value->from = FROM_NOWHERE;
             continue;
         }
@@ -156,10 +163,17 @@ find_outputs(DlStraight *self, const DlProgram *program, const DlLoopStep *loop,
         }
         value->from = find_source(program, self, output->index, &value->index);
         for (int k = 0; k < loop->n_carried && value->from == FROM_NOWHERE; k++) {
-            if (loop->dsts[k] == output->index && dl_machine_ndim(loop->machine, k) < 0) {
+            if (loop->dsts[k] != output->index) {
+                continue;
+            }
+            value->word = first[loop->n_operands + k];
+            value->descr = dl_machine_descr(loop->machine, k);
+            if (dl_machine_ndim(loop->machine, k) < 0) {
                 value->from = FROM_RESULT;
-                value->word = first[loop->n_operands + k];
-                value->descr = dl_machine_descr(loop->machine, k);
+            }
+            else if (self->values[k].from == FROM_MADE) {
+                value->from = FROM_CARRIED;
+                value->index = self->values[k].index;
             }
         }
         if (value->from == FROM_NOWHERE) {
@@ -182,10 +196,12 @@ dl_straight_build(DlProgram *program)
         return -1;
     }
     self->values = dl_program_take(program, (size_t)loop->n_operands, sizeof *self->values);
-    self->words = dl_program_take(program, (size_t)n_words + 1, sizeof *self->words);
-    if (self->values == NULL || self->words == NULL) {
+    self->words = dl_program_take(program, (size_t)n_words + 1 + MOST_LOOPS * DL_LOOP_WORDS, sizeof *self->words);
+    self->first = dl_program_take(program, (size_t)loop->n_operands, sizeof *self->first);
+    if (self->values == NULL || self->words == NULL || self->first == NULL) {
         return -1;
     }
+    memcpy(self->first, first, (size_t)loop->n_operands * sizeof *first);
     self->machine = loop->machine;
     self->n_values = loop->n_operands;
     self->n_outputs = program->n_outputs;
@@ -199,7 +215,9 @@ dl_straight_build(DlProgram *program)
     }
     program->straight = self;
     dl_machine_fill_head(self->words);
-    self->words[n_words] = (npy_intp)self->scratch;
+    self->words[n_words] = (npy_intp)scratch;
+    self->loops = n_words + 1;
+    self->asks = dl_machine_is_simple(self->machine) == 2;
     return 0;
 }
 
@@ -271,6 +289,11 @@ make_output(const DlProgram *program, const Value *value, PyObject *const *input
         return Py_NewRef(inputs[value->index]);
     case FROM_MADE:
         return Py_NewRef(made[value->index]);
+    case FROM_CARRIED: {
+        PyArrayObject *array = (PyArrayObject *)made[value->index];
+        memcpy(PyArray_BYTES(array), (const char *)word[0], (size_t)PyArray_NBYTES(array));
+        return Py_NewRef(made[value->index]);
+    }
     case FROM_NUMBER:
     case FROM_YIELD:
         return dl_scalar_object(&program->numbers, value->index, numbers);
@@ -330,14 +353,25 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
             return 0;
         }
     }
-    if (!save(self, inputs)) {
+    if ((self->asks && !dl_machine_takes(self->machine, self->words, self->first, DL_SMALL_ELEMENTS)) || !save(self, inputs)) {
         return 0;
     }
     dl_machine_fill_range(self->words);
-    int done = dl_variant_try(variant, self->words, 0) && self->words[DL_WORD_OVERFLOW] == 0;
+    unsigned flags = 0;
+    npy_intp *word = self->words + self->loops;
+    for (int i = 0; i < variant->n_loops; i++, word += DL_LOOP_WORDS) {
+        memcpy(word, variant->loops + DL_LOOP_WORDS * i, DL_LOOP_WORDS * sizeof *word);
+        word[DL_LOOP_FLAGS] = (npy_intp)&flags;
+    }
+    int done = dl_variant_try(variant, self->words, 0) && self->words[DL_WORD_OVERFLOW] == 0 && flags == 0;
+    if (variant->n_loops && PyErr_Occurred()) {
+        PyErr_Clear(); /* NB: as in dl_block_close */
+        done = 0;
+    }
     program->tries_short = done; /* NB: what has declined once will do so again, and then each call computes twice */
     for (int i = 0; i < self->n_outputs && done; i++) {
-        if (self->outputs[i].from == FROM_RESULT) { /* an object that went in is none that is made */
+        if (self->outputs[i].from == FROM_RESULT || self->outputs[i].from == FROM_CARRIED) {
+            /* NB: an object that went in is none that is made */
             done = self->words[self->outputs[i].word + DL_RESULT_ORIGIN] == 0;
         }
         if (self->outputs[i].from == FROM_YIELD) {
@@ -351,13 +385,19 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
 }
 
 int
+dl_straight_is_ready(const DlProgram *program)
+{
+    return dl_machine_latest(program->straight->machine, program->care) != NULL;
+}
+
+int
 dl_straight_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
 {
     DlStraight *self = program->straight;
     const DlVariant *variant = dl_machine_latest(self->machine, program->care);
     DlNumber numbers[MOST_NUMBERS];
     PyObject *made[MOST_ARRAYS];
-    if (variant == NULL || variant->n_loops != 0 || variant->scratch_bytes > SMALL_SCRATCH
+    if (variant == NULL || variant->n_loops > MOST_LOOPS || variant->scratch_bytes > MOST_SCRATCH
         || dl_scalar_load_all(&program->numbers, inputs, numbers)) {
         return 0;
     }

@@ -283,10 +283,21 @@ class Program:
     schedule: Schedule
     last_decline: str | None
     declines: Mapping[str, int]
+    small: Program | None
     def __init__(
-        self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel], num_threads: int = 0
-    ) -> None: ...
+        self,
+        schedule: Schedule,
+        compile_kernel: Callable[[Kernel, str], CompiledKernel],
+        num_threads: int = 0,
+        make_small: Callable[[], Program | None] | None = None,
+    ) -> None:
+        """make_small: asked once small arrays have gone in often; a Program of one routine then runs them (`small`)."""
+
     def __call__(self, *inputs: Any) -> tuple[Any, ...]: ...
+
+def run_small_after(steps: int, /) -> int:
+    """For tests: ask for the routine of small arrays after so many steps (-1: at once, and keep it); what was
+    before."""
 
 def count_bands() -> int: ...
 def count_nearest() -> int: ...

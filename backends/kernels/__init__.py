@@ -7,6 +7,7 @@ Enters a Graph, example inputs, and how the backend compiles a kernel; leaves a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -21,9 +22,20 @@ from dynamo_lite.config import config, current, current_seconds
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower import lower
 from dynamo_lite.program.element_ops import may_raise
-from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule, straight
+from dynamo_lite.schedule import (
+    Schedule,
+    Target,
+    estimate,
+    may_be_straight,
+    paying_iterations,
+    paying_sizes,
+    schedule,
+    straight,
+    straight_arrays,
+)
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
 
 CompileKernel: TypeAlias = Callable[[Kernel | Machine, str], _C.CompiledKernel]
@@ -49,7 +61,16 @@ def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: Comp
         if options.cost_model:
             steps = _where_it_pays(lowered, steps, example_inputs)
     own = 0 if options is config else options.num_threads
-    return _C.Program(steps, _timed(current_seconds(), compile_kernel), own)
+    timed = _timed(current_seconds(), compile_kernel)
+    make_small = partial(_small, steps, types, timed) if may_be_straight(steps) else None
+    return _C.Program(steps, timed, own, make_small)
+
+
+def _small(steps: Schedule, types: Sequence[ArrayType | None], compile_kernel: CompileKernel) -> _C.Program | None:
+    """The program for small arrays, of one routine; None if there is none."""
+    with budget.timed():
+        routine = straight_arrays(steps, types, TARGET)
+    return None if routine is None else _C.Program(routine, compile_kernel, 1)
 
 
 def _where_it_pays(graph: Graph, steps: Schedule, example_inputs: Sequence[Any]) -> Schedule:

@@ -366,6 +366,8 @@ class VectorBuilder(StepBuilder):
         if len(step.shape) > MOST_AXES:
             raise NotCompiled("a map over many axes")
         kernel = step.kernel
+        if len(step.shape) > 1 and any(op.op == "copy" and op.param == "F" for op in kernel.ops):
+            raise NotCompiled("a copy in another order")
         lengths = tuple(self.number(dim, frame) for dim in step.shape)
         self.require_forward(step, frame)
         reads = [

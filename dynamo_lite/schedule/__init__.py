@@ -15,7 +15,7 @@ from dynamo_lite.schedule.fuse import fuse
 from dynamo_lite.schedule.level import level
 from dynamo_lite.schedule.machine_loops import machine_loops
 from dynamo_lite.schedule.steps import Schedule
-from dynamo_lite.schedule.straight import straight
+from dynamo_lite.schedule.straight import may_be_straight, straight, straight_arrays
 from dynamo_lite.schedule.target import Target
 
 __all__ = [
@@ -23,10 +23,12 @@ __all__ = [
     "Schedule",
     "Target",
     "estimate",
+    "may_be_straight",
     "paying_iterations",
     "paying_sizes",
     "schedule",
     "straight",
+    "straight_arrays",
 ]
 
 

@@ -7,6 +7,9 @@ such a program without registers).
     r1 = y[0]; r2 = y[1]; r3 = empty((2,)); r4 = r3[0]; map into r4: r1 * s0 ...
     ->  r3 = empty((2,)); loop range(0, 1) of (y, r3, s0)
 
+Of small arrays, which have kernels of their own, `straight_arrays` makes such a routine besides: the arrays that it
+hands out are carried by the loop. The steps stay what the program runs where an array is not small (csrc/small.c).
+
 INVARIANT: what the steps write of arrays from outside is saved in front of the loop, for that may decline at its end.
 """
 
@@ -23,6 +26,7 @@ from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kin
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.steps import (
     Alloc,
+    Call,
     Cond,
     DType,
     Kernel,
@@ -30,6 +34,7 @@ from dynamo_lite.schedule.steps import (
     Map,
     Operand,
     Read,
+    Reduce,
     Reg,
     Require,
     Save,
@@ -45,29 +50,47 @@ _NOTHING: dict[str, Scalar] = {"int": 0, "float": 0.0, "bool": False}  # what nu
 
 def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Target) -> Schedule:
     """The schedule with its steps in one routine, if they can be. types: of the inputs, None for numbers."""
+    return _straight(schedule, types, target, False) or schedule
+
+
+def may_be_straight(schedule: Schedule) -> bool:
+    """Whether it may be worth while to look for a routine of small arrays."""
+    has_loops = any(isinstance(step, Loop) for step in schedule.steps)
+    return not has_loops and any(isinstance(step, Map | Reduce | Call) for step in schedule.steps)
+
+
+def straight_arrays(schedule: Schedule, types: Sequence[ArrayType | None], target: Target) -> Schedule | None:
+    """The schedule with its steps in one routine that makes arrays, or None. `straight` has left it as it was."""
+    return _straight(schedule, types, target, True)
+
+
+def _straight(
+    schedule: Schedule, types: Sequence[ArrayType | None], target: Target, of_arrays: bool
+) -> Schedule | None:
     allocs = [step for step in schedule.steps if isinstance(step, Alloc)]
     saves = [step for step in schedule.steps if isinstance(step, Save)]
     steps: list[Step] = [step for step in schedule.steps if not isinstance(step, Alloc | Save)]
     if not steps or not all(map(_is_plain, allocs)):
-        return schedule
-    segment = _Segment(schedule, types, allocs)
+        return None
+    segment = _Segment(schedule, types, allocs, of_arrays)
     if not all(map(segment.takes, steps)) or not all(map(segment.hands_out, schedule.outputs)):
-        return schedule
+        return None
     saved = {save.src for save in saves}
     saves += [Save(one) for one in segment.targets if one not in saved and segment.base[one] not in saved]
     shown = _shown(steps, saves)
     if not all(_is_early(view.params) for view in shown):
-        return schedule
+        return None
     loop, constants = segment.loop(steps)
     machine = target.machine(loop)
-    if machine is None or machine.vectors or machine.rooms:
-        return schedule
-    before: tuple[Step, ...] = (*allocs, *shown, *saves)
+    if machine is None or (not of_arrays and (machine.vectors or machine.rooms)):
+        return None
+    before: tuple[Step, ...] = (*allocs, *segment.begins(), *shown, *saves)
     return replace(
         schedule,
         n_registers=segment.n_registers,
         constants=(*schedule.constants, *constants),
         steps=(*before, replace(loop, machine=machine)),
+        blocks=(),
         outputs=tuple(map(segment.output, schedule.outputs)),
         kept=-1,
     )
@@ -114,8 +137,11 @@ def _symbols(value: Any, accepts: Any) -> bool:
 class _Segment:
     """What the steps handle: registers and numbers from outside, and what they hand out."""
 
-    def __init__(self, schedule: Schedule, types: Sequence[ArrayType | None], allocs: list[Alloc]) -> None:
+    def __init__(
+        self, schedule: Schedule, types: Sequence[ArrayType | None], allocs: list[Alloc], of_arrays: bool
+    ) -> None:
         self.schedule = schedule
+        self.of_arrays = of_arrays  # whether steps may handle, and make, arrays
         self.types: dict[int, ArrayType] = {i: type_ for i, type_ in enumerate(types) if type_ is not None}
         self.types.update((step.dst, ArrayType(step.dtype, step.shape)) for step in allocs)
         self.made = {step.dst for step in allocs}
@@ -128,7 +154,8 @@ class _Segment:
         self.targets: dict[int, None] = {}  # registers that show what is written of arrays that go in, in order
         self.symbols: dict[str, Symbol] = {}  # from outside, in order
         self.own: dict[str, Symbol] = {}  # which the steps yield
-        self.handed: list[int] = []  # registers whose NumPy scalars are handed out
+        self.locals: dict[int, ArrayType] = {}  # arrays that steps make
+        self.handed: list[int] = []  # registers whose NumPy scalars, and such arrays, are handed out
         self.numbers: list[Scalar] = []  # that are, of those which the steps yield
         self.n_registers = schedule.n_registers
 
@@ -159,8 +186,8 @@ class _Segment:
     def takes(self, step: Step) -> bool:
         """Note what a step uses and yields; whether it may be part of a routine."""
         if isinstance(step, View):
-            fits = step.kind in ("basic_index", "transpose") and self.uses(Reg(step.src)) and self.asks(step.params)
-            if not fits or step.src not in self.base:
+            fits = self.of_arrays or step.kind in ("basic_index", "transpose")
+            if not fits or not self.uses(Reg(step.src)) or not self.asks(step.params) or step.src not in self.base:
                 return False
             self.dtypes[step.dst] = self.dtypes[step.src]
             if step.scalar:
@@ -169,7 +196,22 @@ class _Segment:
                 self.base[step.dst] = self.base[step.src]
             return True
         if isinstance(step, Map):
-            return step.shape == () and all(map(self.uses, step.operands)) and self.takes_results(step)
+            fits = step.shape == () or (self.of_arrays and self.asks(step.shape))
+            return fits and all(map(self.uses, step.operands)) and self.takes_results(step)
+        if isinstance(step, Reduce):
+            kept = [dim for axis, dim in enumerate(step.shape) if axis not in step.axes]
+            if step.keepdims:
+                kept = [1 if axis in step.axes else dim for axis, dim in enumerate(step.shape)]
+            fits = self.of_arrays and self.asks(step.shape) and all(map(self.uses, step.operands))
+            self.makes(step.dst, ArrayType(step.dtype, tuple(kept), step.scalar))
+            return fits
+        if isinstance(step, Call):
+            fits = self.of_arrays and all(map(self.uses_all, (*step.args, *(value for _, value in step.kwargs))))
+            fits = fits and all(self.asks(type_.shape) for type_ in step.types)
+            for dst, type_ in zip(step.dsts, step.types, strict=True):
+                self.makes(dst, type_)
+            self.own.update((symbol.name, symbol) for symbol in step.yields)
+            return fits and not step.yields and not step.number
         if isinstance(step, Read):
             fits = step.of == abi.READ_SCALAR and self.uses(Reg(step.src))
             self.own.update((symbol.name, symbol) for symbol in step.yields)
@@ -179,22 +221,38 @@ class _Segment:
         return isinstance(step, Require) and self.asks(step.condition)
 
     def writes(self, register: int) -> None:
-        """Note that a step writes into what a register shows."""
+        """Note that what a register shows is written."""
         base = self.base[register]
         self.uses(Reg(base))
         self.written.add(base)
         if base not in self.made:
             self.targets[register] = None
 
+    def makes(self, register: int, type_: ArrayType) -> None:
+        """Note what a step makes."""
+        self.dtypes[register] = type_.dtype
+        if type_.scalar:
+            self.scalars.add(register)
+        else:
+            self.locals[register] = type_
+            self.base[register] = register
+
+    def uses_all(self, value: Any) -> bool:
+        """The same of what a call is given."""
+        if isinstance(value, tuple | list):
+            return all(map(self.uses_all, value))
+        return self.uses(value) if isinstance(value, Reg) or is_symbolic(value) else True
+
     def takes_results(self, step: Map) -> bool:
         for out, into, scalar, dtype in zip(step.outs, step.into, step.scalar, _results(step.kernel), strict=True):
             if into:
-                if self.base.get(out) not in self.types:
+                base = self.base.get(out)
+                if base in self.types:
+                    self.writes(out)
+                elif base not in self.locals:
                     return False
-                self.writes(out)
-            elif scalar:
-                self.scalars.add(out)
-                self.dtypes[out] = dtype
+            elif scalar or self.of_arrays:
+                self.makes(out, ArrayType(dtype, step.shape, scalar))
             else:
                 return False
         return True
@@ -204,9 +262,8 @@ class _Segment:
         for place in {*step.then.written, *step.orelse.written}:
             target = step.operands[place]
             base = self.base.get(target.index) if isinstance(target, Reg) else None
-            if base not in self.types:
+            if base not in self.types or not isinstance(target, Reg):
                 return False
-            assert isinstance(target, Reg)
             self.writes(target.index)
         if len(step.types) != len(step.dsts) or not all(type_.scalar for type_ in step.types):
             return False
@@ -225,7 +282,8 @@ class _Segment:
             if output not in self.numbers:
                 self.numbers.append(output)
             return self.asks(output) and kind_of(output) in _NOTHING
-        if output.index in self.scalars:
+        is_early = output.index in self.locals and _is_early(self.locals[output.index].shape)
+        if output.index in self.scalars or is_early:
             if output.index not in self.handed:
                 self.handed.append(output.index)
             return True
@@ -252,6 +310,7 @@ class _Segment:
         n_handed, first = len(self.handed), self.schedule.n_registers
         self.n_registers = first + 2 * n_handed + len(self.numbers)
         initial = tuple((first + n_handed + i, self.dtypes[reg].type(0)) for i, reg in enumerate(self.handed))
+        constants = tuple(one for one, reg in zip(initial, self.handed, strict=True) if reg in self.scalars)
         body = _Body(self)
         body_steps = tuple(map(body.step, steps))
         outputs: tuple[Operand, ...] = tuple(Reg(body.register(register)) for register in self.handed)
@@ -265,7 +324,9 @@ class _Segment:
             outputs,
             tuple(sorted(body.registers[register] for register in self.written)),
         )
-        types: list[ArrayType | None] = [ArrayType(self.dtypes[register], (), True) for register in self.handed]
+        types: list[ArrayType | None] = [
+            self.locals.get(register) or ArrayType(self.dtypes[register], (), True) for register in self.handed
+        ]
         types += [self.types[register] for register in self.captured]
         types += [None] * (len(self.symbols) + len(self.numbers))
         dsts = (*range(first, first + n_handed), *range(first + 2 * n_handed, self.n_registers))
@@ -279,7 +340,13 @@ class _Segment:
             (*map(Reg, self.captured), *self.symbols.values(), *(_NOTHING[kind_of(one)] for one in self.numbers)),
             tuple(types),
             yields=self.yields(),
-        ), initial
+        ), constants
+
+    def begins(self) -> list[Alloc]:
+        """The arrays in whose place those stand that are handed out."""
+        first = self.schedule.n_registers + len(self.handed)
+        places = {register: first + i for i, register in enumerate(self.handed) if register in self.locals}
+        return [Alloc(place, self.dtypes[reg], self.locals[reg].shape) for reg, place in places.items()]
 
 
 class _Body:
@@ -304,6 +371,12 @@ class _Body:
     def operand(self, operand: Operand) -> Operand:
         return Reg(self.register(operand.index)) if isinstance(operand, Reg) else self.scalar(operand)
 
+    def given(self, value: Any) -> Any:
+        """What a call is given."""
+        if isinstance(value, tuple | list):
+            return type(value)(map(self.given, value))
+        return self.operand(value) if isinstance(value, Reg) or is_symbolic(value) else value
+
     def scalar(self, value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(self.scalar, value))
@@ -315,7 +388,16 @@ class _Body:
             return replace(step, src=self.register(step.src), dst=self.register(step.dst), params=params)
         if isinstance(step, Map):
             operands = tuple(map(self.operand, step.operands))
-            return replace(step, operands=operands, outs=tuple(map(self.register, step.outs)))
+            shape = self.scalar(step.shape)
+            return replace(step, operands=operands, shape=shape, outs=tuple(map(self.register, step.outs)))
+        if isinstance(step, Reduce):
+            operands = tuple(map(self.operand, step.operands))
+            return replace(step, operands=operands, shape=self.scalar(step.shape), dst=self.register(step.dst))
+        if isinstance(step, Call):
+            types = tuple(replace(type_, shape=self.scalar(type_.shape)) for type_ in step.types)
+            kwargs = tuple((name, self.given(value)) for name, value in step.kwargs)
+            args = tuple(map(self.given, step.args))
+            return replace(step, dsts=tuple(map(self.register, step.dsts)), types=types, args=args, kwargs=kwargs)
         if isinstance(step, Read):
             return replace(step, src=self.register(step.src))
         if isinstance(step, Cond):

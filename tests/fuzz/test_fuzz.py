@@ -162,6 +162,14 @@ def test_the_full_vocabulary_on_numba(compiler: Callable[..., Any]) -> None:
     assert summary.share("native") >= NATIVE, summary
 
 
+def test_routines_of_small_arrays(compiler: Callable[..., Any]) -> None:
+    """They are asked for at once, and stay (csrc/small.c)."""
+    count = budget("DYNAMO_LITE_FUZZ_NUMBA", 300) // 4
+    summary = run(Campaign("numba", count, SEED + 1, compile="tests.fuzz.small:compile"), JOBS)
+    print(summary)
+    assert not summary.found, texts(summary)
+
+
 @pytest.mark.parametrize("backend", ["reference", "numba"])
 def test_one_program_runs_in_this_process(compiler: Callable[..., Any], backend: str) -> None:
     report = run_program(generate(SEED, 0), compiler, backend)
