@@ -36,7 +36,7 @@ int dl_straight_is_ready(const DlProgram *program);
 /* For a program that has steps, to have a routine of small arrays beside them; make_small gives it, or None: 0 or -1
  * (small.c). */
 typedef struct DlSmall DlSmall;
-enum { DL_SMALL_ELEMENTS = 1024 }; /* of a vector there */
+enum { DL_SMALL_ELEMENTS = 256 }; /* of a vector there */
 int dl_small_begin(DlProgram *program, PyObject *make_small);
 /* That routine, borrowed, or NULL: there is none, or it has not stayed. */
 PyObject *dl_small_routine(const DlProgram *program);

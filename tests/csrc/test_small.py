@@ -248,7 +248,7 @@ def test_numpys_buffers_and_error_states_of_the_caller(at_once: None) -> None:
         return (x[:, 1] * 0.1).sum() * x[0]
 
     fast = dynamo_lite.compile(total)
-    x = np.linspace(0.1, 7.0, 800).reshape(400, 2)
+    x = np.linspace(0.1, 7.0, 240).reshape(120, 2)
     for _ in range(3):
         assert fast(x).tobytes() == total(x).tobytes()
     assert small_of(total) is not None
@@ -338,14 +338,14 @@ from dynamo_lite import _C
 _C.run_small_after(-1)
 
 def joined(x):
-    y = np.concatenate((x,) * 24)
+    y = np.concatenate((x,) * 96)
     return x * (y * y).sum()
 
 def joined_twice(x):
     y = np.concatenate((x, x))
     return x * (y * y).sum()
 
-few, many = np.linspace(0.5, 1.0, 3), np.linspace(0.5, 1.0, 1024)
+few, many = np.linspace(0.5, 1.0, 3), np.linspace(0.5, 1.0, 256)
 wide, other = dynamo_lite.compile(joined), dynamo_lite.compile(joined_twice)
 for _ in range(5):
     wide(few), other(few)
