@@ -67,7 +67,7 @@ def _clip(graph: Graph, node: Node) -> Node | None:
     x, low, high = node.args
 
     def call(op: str, *args: object) -> Node:
-        shape = infer(op, args, node.params, lambda condition: bool(graph.facts.decide(condition)))  # type: ignore[arg-type]
+        shape = infer(op, args, node.params, lambda condition: bool(graph.decides(condition)))  # type: ignore[arg-type]
         return graph.add_call(op, args, node.params, shape, node.location)  # type: ignore[arg-type]
 
     return call("minimum", call("maximum", x, low), high)
@@ -273,7 +273,7 @@ def _ufunc_out(graph: Graph, node: Node) -> Node | None:
     alike = all(not isinstance(arg, Node) or arg.array_type.dtype == type_.dtype for arg in operands)
     if node.params.keys() != {"ufunc"} or node.params["ufunc"] is not np.add or type_.dtype.kind != "c" or not alike:
         return None
-    result = infer("add", tuple(operands), {}, lambda condition: bool(graph.facts.decide(condition)))
+    result = infer("add", tuple(operands), {}, lambda condition: bool(graph.decides(condition)))
     if not isinstance(result, ArrayType) or (result.dtype, result.shape) != (type_.dtype, type_.shape):
         return None
     return graph.add_call("add", tuple(operands), {}, result, node.location)
@@ -294,7 +294,7 @@ def _isclose(graph: Graph, node: Node) -> Node | None:
         return None
 
     def call(op: str, *args: Argument) -> Node:
-        type_ = infer(op, args, {}, lambda condition: bool(graph.facts.decide(condition)))
+        type_ = infer(op, args, {}, lambda condition: bool(graph.decides(condition)))
         return graph.add_call(op, args, {}, type_, node.location)
 
     def shown(result: Node) -> Node:

@@ -141,7 +141,7 @@ class _Products:
         return found
 
     def call(self, op: str, *args: Argument) -> Node:
-        type_ = infer(op, args, {}, lambda condition: bool(self.graph.facts.decide(condition)))
+        type_ = infer(op, args, {}, lambda condition: bool(self.graph.decides(condition)))
         return self.graph.add_call(op, args, {}, type_, self.node.location)
 
 

@@ -220,6 +220,21 @@ def test_what_a_branch_needs_of_an_open_size() -> None:
         require_equal(adds_where_it_fits, lambda x=x: [x.copy()], compile=lambda _: fast)  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("function", [np.isclose, np.allclose, np.array_equal, np.hypot, np.dot, np.inner, np.interp])
+def test_functions_of_an_open_size_and_another(function: Any) -> None:
+    def of_both(x: Any) -> Any:
+        values = np.unique(x)
+        return function(values, x) if function is not np.interp else function(x, values, x)
+
+    require_equal(
+        of_both,
+        lambda: [np.arange(5.0)],
+        variants=[lambda: [np.arange(3.0)], lambda: [np.ones(1)], lambda: [np.array([1.0, 1.0, 2.0])]],
+        compile=dynamo_lite.compile,
+        compile_options={"options": OPTIONS},
+    )
+
+
 NUMBERS = (1.5, 1e-46, -1e-46, 1e300, 2.5e-320, 1e-40, 1e-6, 1e5, 0.0, -0.0, math.nan, math.inf, 1.1)
 
 
