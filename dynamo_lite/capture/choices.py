@@ -259,6 +259,8 @@ def _is_of(value: Value | None, region: Region) -> bool:
         return value.node in region.graph.nodes
     if value is not None and has_items(value):
         return any(_is_of(item, region) for item in value.items)  # type: ignore[attr-defined]
+    if isinstance(value, NumberValue) and value.origin is not None and is_made_after(value, region.serial):
+        return True  # which object it is is known there alone
     number = None if value is None else as_scalar(value)
     yielded = {symbol for node in region.graph.nodes for symbol in node.params.get("yields", ())}
     return bool(symbols_of(number) & {symbol.name for symbol in yielded})

@@ -44,6 +44,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     SequenceValue,
     Value,
+    is_made_after,
     is_single,
 )
 from dynamo_lite.capture.wrap import FROM_OUTSIDE, realise, wrap
@@ -494,7 +495,9 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
     if isinstance(origin, ItemRead) and _is_at_hand(tracer, origin.object):
         return origin.object
     if isinstance(item, ComputedValue) and id(item.value) in tracer.held:
-        return tracer.held[id(item.value)][1]
+        node = tracer.held[id(item.value)][1]
+        if _is_at_hand(tracer, node):
+            return node
     if type(item) is ConstantValue:
         return hold(tracer, item.value)
     if isinstance(item, NumberValue) and item.source is not None and kind != "bool":
@@ -521,10 +524,12 @@ def _object_node(tracer: Tracer, holding: Holding, item: Value) -> Node:
 
 
 def _boxed(tracer: Tracer, item: NumberValue | ComputedValue, number: Scalar) -> Node:
-    """A number that the segment makes before a loop as an object, which all that have it have from now on."""
+    """A number that the segment makes before a loop as an object, which all that have it have from now on: it is made
+    where the number is, even if a branch is the first to put it into a list."""
     if item.origin is not None:
         raise Break("loop-list", "a number that is one object or another, in a list before a loop")
-    graph, here = tracer.graph, tracer.location()
+    made_in = (region.graph for region in reversed(tracer.regions) if is_made_after(item, region.serial))
+    graph, here = next(made_in, tracer.root), tracer.location()
     one = ops.lists.new_container(graph, list, here, number, 1)
     node = ops.lists.take_out_of(graph, one, abi.TAKE_ITEM, (0,), here)
     if isinstance(item, NumberValue):

@@ -117,7 +117,47 @@ def into_dicts(a):
     return puts({}, a.max()), puts(puts({}, a.min()), a.sum())
 
 
+class Counter:
+    def __init__(self, a: Any, v: Any) -> None:
+        self.q = 0.0
+        if a.sum() > 0.25:
+            self.q = v
+
+    def lowered(self, a: Any) -> Any:
+        if a.sum() < self.q:
+            self.q = 2.0
+            if a.argmax() >= -1:
+                self.q = abs(2.0)
+        return self.q
+
+
+def numbers_of_one_way(a):
+    return Counter(a, len(a)).lowered(a)
+
+
+class Items:
+    def __init__(self, a: Any, v: Any) -> None:
+        self.p, self.items = v * 2, []
+        if float(a[1]) <= 1 and self.p >= 3:
+            self.items.append(self.p)
+        if v < 0.5:
+            self.items.append(a.sum())
+
+    def first(self, v: Any) -> Any:
+        if self.p >= v:
+            return self.p
+        return None
+
+
+def numbers_in_lists_of_one_way(a):
+    one = Items(a, -1)
+    for i in range(len(a)):
+        one.first(a[i])
+    return one, Items(a, 2.0).first(a[0])
+
+
 FUNCTIONS = [
+    *(numbers_of_one_way, numbers_in_lists_of_one_way),
     *(solution, sorted_solution, particles, tagged, in_a_loop, listed, one_after_the_other, to_a_list, into_dicts),
 ]
 
