@@ -274,6 +274,26 @@ for i in range(8):
     x += i * 0.5
     look()
 """,
+    "names that loops make": """
+total, m = 0.0, 9
+def of_latest():
+    return zz * 0.5 if total > 3.0 else 1.0
+for k in range(6):
+    zz = k * 1.5
+    for j in range(k):
+        yy = zz + j
+        if yy > 6.0:
+            xx = yy
+        elif yy > 50.0:
+            rare = yy
+        for i in range(j - 1):
+            ww = i
+            total += of_latest() * ww
+    aa = np.ones(3) * total
+    m = "text" if k == 4 else m
+for j in range(0):
+    never = j
+""",
     "draws": """
 rng = np.random.default_rng(5)
 inside = 0
@@ -318,7 +338,7 @@ for i in range(8):
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts(name: str) -> None:
     require_like(SCRIPTS[name], {"np": np}, dict, None)
-    if name in ("counts", "functions", "while", "draws", "raises"):
+    if name in ("counts", "functions", "while", "draws", "raises", "names that loops make"):
         require_like(SCRIPTS[name], {"np": np}, dict, True)
 
 

@@ -81,7 +81,7 @@ def doubt(tracer: Tracer, plan: LoopPlan) -> None:
     """Where an attempt is about to fail that rests on guesses, about this loop or one around it: raise Retry for one
     without."""
     plans = [plan, *(tracer.plans[region.key] for region in tracer.regions if region.key in tracer.plans)]
-    if not any(one.guessed or one.known for one in plans):
+    if not any(one.guessed or one.guessed_places or one.known for one in plans):
         return
     for one in plans:
         one.guesses = False
@@ -91,6 +91,9 @@ def doubt(tracer: Tracer, plan: LoopPlan) -> None:
             one.steps.pop(path, None)
             one.numbers.discard(path)
         one.guessed.clear()
+        for place in one.guessed_places:
+            one.places.pop(place, None)
+        one.guessed_places.clear()
     raise Retry
 
 

@@ -24,6 +24,7 @@ from dynamo_lite.capture.places import (
     find_owner,
     get,
     name_of,
+    namespace,
     place_at,
     restore,
     snapshot,
@@ -57,10 +58,11 @@ class Unreached(Exception):
     """The owner of a place is not where an earlier attempt has found it: a break's reason and detail."""
 
 
-def find_owners(machine: Machine, plan: LoopPlan) -> dict[Place, Value]:
-    """The owners of the places that earlier attempts have seen to change; lists of which a local may hold an object are
-    looked at, too."""
+def find_owners(machine: Machine, plan: LoopPlan, frame: Frame, loop: Set[int]) -> dict[Place, Value]:
+    """The owners of the places that earlier attempts have seen to change, and of those that `loop`, its instructions,
+    say it will; lists of which a local may hold an object are looked at, too."""
     tracer = machine.tracer
+    _guess_variables(tracer, plan, frame, loop)
     for form in (one for forms in plan.eithers.values() for one in forms):
         if isinstance(form, Source):
             _reach(machine, form)
@@ -76,6 +78,22 @@ def find_owners(machine: Machine, plan: LoopPlan) -> dict[Place, Value]:
             tracer.stored.setdefault(owner, dict(contents(owner)))
         owners[place] = owner
     return owners
+
+
+def _guess_variables(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: Set[int]) -> None:
+    """Take the variables of the module that the loop stores to for ones that it changes, lest each loop of a script's
+    nest cost an attempt. Whether an iteration reads what the one before has left is guessed by what is there before."""
+    names = {frame.code.instrs[index].arg for index in loop if frame.code.instrs[index].op == "STORE_GLOBAL"}
+    if not plan.guesses or not names:
+        return
+    module = namespace(tracer, frame.namespace)
+    for name in sorted(names):
+        place = Place(module.source, name)
+        if place not in plan.places and len(plan.places) < MAX_PLACES:
+            first = get(tracer, module, name)
+            is_number = isinstance(first, LazyValue) and type(first.concrete) in (bool, int, float)
+            plan.places[place] = is_number or was_looked_at(first)
+            plan.guessed_places.add(place)
 
 
 def _reach(machine: Machine, source: Source) -> Value:

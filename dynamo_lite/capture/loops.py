@@ -191,7 +191,7 @@ class Attempt:
             names |= {self.way_name, self.at_name} - {""}
         self.undo = prepare(self.machine, self.plan, self.bounds)
         try:
-            self.owners = find_owners(self.machine, self.plan)
+            self.owners = find_owners(self.machine, self.plan, frame, self.loop)
         except Unreached as found:
             self.refuse(*found.args)
         self.works_on_computed = not is_while and any(map(is_computed, frame.locals.values()))

@@ -190,8 +190,9 @@ class LoopPlan:
     loop, as a break's reason and detail. outcome: what became of it in this attempt: "native", "unrolled",
     "segments", "begun" with iterations before the loop, "paused" with one of `alone`, or "" if it
     was not met; stayed: it was native in an earlier one. guessed: paths of `steps` and `numbers` that no attempt has
-    confirmed; guesses: whether there may be such (loop_guesses.py). compound: conditions of several parts are one
-    number (compound.py). chain: where it stands, and the loops around it, for all captures of a function (lessons.py).
+    confirmed, guessed_places: likewise; guesses: whether there may be such (loop_guesses.py). compound: conditions of
+    several parts are one number (compound.py). chain: where it stands, and the loops around it, for all captures of a
+    function (lessons.py).
     """
 
     filename: str
@@ -223,6 +224,7 @@ class LoopPlan:
     stayed: bool = False
     guesses: bool = True
     guessed: set[tuple[Any, ...]] = field(default_factory=set)
+    guessed_places: set[Any] = field(default_factory=set)
     compound: bool = False
     chain: tuple[Any, ...] = ()
 

@@ -73,12 +73,39 @@ def either_in_a_nest(a: Array, n: int) -> Any:
     return s
 
 
+def a_nest_over_globals(a: Array, n: int) -> Any:
+    global row, column, depth, total, last
+    total = 1.5
+    for row in range(n):
+        for column in range(n):
+            last = a[row, column] * 2.0
+            for depth in range(1, n):
+                if a[row, column] > a[column, depth]:
+                    total = total * 0.5 + last
+                else:
+                    a[row, depth] = 0.5 * a[depth, column]
+    return row, column, depth, total, last
+
+
+def globals_that_no_iteration_stores_to(a: Array, n: int) -> Any:
+    global seen, rare, row
+    seen, rare = 0, "none"
+    for row in range(n):
+        if n < 0:
+            rare = row
+        seen = seen + 1
+        a[row] *= seen
+    return seen, rare, row
+
+
 @pytest.mark.parametrize(
     ("fn", "args", "most"),
     [
         (a_nest, (np.random.default_rng(1).random((12, 12)), 12), 1),
         (newton, (np.random.default_rng(2).random(20) + 1, 1e-9), 2),
         (either_in_a_nest, (np.random.default_rng(3).random((12, 12)), 12), 2),
+        (a_nest_over_globals, (np.random.default_rng(4).random((12, 12)), 12), 3),
+        (globals_that_no_iteration_stores_to, (np.random.default_rng(5).random((12, 12)), 12), 2),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
