@@ -330,9 +330,10 @@ class Machine:
         self._check_restraints(decoded(code))
         bound = bind_arguments(code, defaults, kwdefaults, args, kwargs)
         own = {free_operand(name, code.co_cellvars): cell for name, cell in cells.items()}
-        frame = Frame(decoded(code), namespace, builtins_of(namespace), bound, own, given=tuple(bound.values()))
+        frame = Frame(decoded(code), namespace, builtins_of(namespace), bound, own)
         if code.co_flags & _NOT_INLINED:
             return GeneratorValue(None, frame)
+        frame.given = tuple(bound.values())
         self.tracer.graph.inlined += 1
         return self.finish(frame)
 

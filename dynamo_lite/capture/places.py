@@ -381,7 +381,7 @@ def _attributes(tracer: Tracer, owner: ObjectValue) -> set[str]:
 
 def snapshot(tracer: Tracer) -> Snapshot:
     """What every owner that can be reached holds now."""
-    owners = (value for value in reachable(tracer) if isinstance(value, _OWNERS))
+    owners = (value for value in reachable(tracer, by_callers=True) if isinstance(value, _OWNERS))
     return {owner: dict(contents(owner)) for owner in owners}
 
 

@@ -104,9 +104,11 @@ def _same_constant(before: Any, after: Any) -> bool:
 # -- what tracing may not change -------------------------------------------------------------------
 
 
-def reachable(tracer: Tracer) -> list[Value]:
-    """Every value that some frame holds, or that a value holds, or an object from outside that is stored to."""
+def reachable(tracer: Tracer, by_callers: bool = False) -> list[Value]:
+    """Every value that some frame holds, or that a value holds, or an object from outside that is stored to.
+    by_callers: also what was given to a function that is running, and only its caller may have."""
     work: list[Value | None] = [value for frame in tracer.frames for value in _held(frame)]
+    work += [value for frame in tracer.frames for value in frame.given if by_callers]
     return _with_parts([*work, *tracer.stored, *tracer.namespaces.values()])
 
 
@@ -162,7 +164,7 @@ def held_cells(frame: Frame | LoopExit, own: dict[str, CellValue]) -> dict[str, 
 
 def mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[Any, ...]]]:
     """Everything that changes in place and can be reached, with what it holds; but for what is handled as a local."""
-    values = (value for value in reachable(tracer) if type(value) in _STATE and id(value) not in aside)
+    values = (value for value in reachable(tracer, by_callers=True) if type(value) in _STATE and id(value) not in aside)
     return [(value, tuple(_STATE[type(value)](value))) for value in values]
 
 
@@ -189,7 +191,6 @@ def _held(frame: Frame) -> Iterator[Value]:
     yield from frame.locals.values()
     yield from frame.stack
     yield from frame.cells.values()
-    yield from frame.given
 
 
 _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {

@@ -289,7 +289,7 @@ def parity(x, n):  # type: ignore[no-untyped-def]
     return x
 
 
-@case(vector, plain=True)
+@case(vector)
 def tried(x, n):  # type: ignore[no-untyped-def]
     try:
         for i in range(n):

@@ -433,7 +433,7 @@ def stack_of_places(x: Any, n: int) -> Any:
     return seen
 
 
-@construct("plain")
+@construct("native")
 def around_by_try(x: Any, n: int) -> Any:
     try:
         for _ in range(n):
