@@ -92,6 +92,8 @@ def _guess_variables(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: Set[int
         if place not in plan.places and len(plan.places) < MAX_PLACES:
             first = get(tracer, module, name)
             is_number = isinstance(first, LazyValue) and type(first.concrete) in (bool, int, float)
+            if isinstance(first, LazyValue) and type(first.concrete) in (complex, str):
+                continue  # which is known by its value, if the loop gets it
             plan.places[place] = is_number or was_looked_at(first)
             plan.guessed_places.add(place)
 
