@@ -424,7 +424,7 @@ dl_machine_is_simple(const DlMachine *self)
     for (int i = 0; i < self->kernel.n_operands; i++) {
         simple &= self->ndims[i] == DL_OF_NUMBER || self->types[i] != NPY_OBJECT;
     }
-    return simple << (self->n_vectors > 0 || self->n_rooms > 0);
+    return simple && (self->n_vectors > 0 || self->n_rooms > 0) ? 2 : simple;
 }
 
 const DlVariant *

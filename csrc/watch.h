@@ -44,9 +44,9 @@ typedef struct {
 } DlRound;
 
 /* Have the length hints of objects of that class, Rest, say how many rounds a loop has left. */
+PyObject *dl_rounds_of_rests(PyObject *module, PyObject *type);
 /* Replace what is left of what a `for` goes over, among n references, by its iterators: 0, or -1 with an error set. */
 int dl_rests_begin(PyObject **items, Py_ssize_t n);
-PyObject *dl_rounds_of_rests(PyObject *module, PyObject *type);
 
 /* Note a visit. iterator: what the loop goes through, a range or its iterator, or a Rest, of which the rounds are
    counted; anything else, or NULL, and a visit is a round. False when the loop is better run plainly from here on. */

@@ -68,8 +68,8 @@ class Watcher(Protocol):
 
 class Resumes:
     """numbers, places, roots, begins: by the code of a resume function, its number, where in what code it goes on, the
-    code of the user's function, and what it goes on with. handled: the code of those that run plainly
-    where exceptions are handled, and come back at a back edge."""
+    code of the user's function, and what it goes on with. handled: the code of those that run plainly where exceptions
+    are handled, and come back at a back edge."""
 
     def __init__(
         self,
@@ -81,8 +81,7 @@ class Resumes:
         sides: set[types.CodeType],
     ) -> None:
         """on_made: told of each new one, and what it goes on with. on_way: told where one that runs plainly comes back,
-        in what code. on_failure: told of a defect. sides: gets the code
-        of those that side exits lead to."""
+        in what code. on_failure: told of a defect. sides: gets the code of those that side exits lead to."""
         self._on_miss = on_miss
         self._watcher = watcher
         self._on_made = on_made
@@ -98,7 +97,7 @@ class Resumes:
         self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
         self.roots: dict[types.CodeType, types.CodeType] = {}
         self.begins: dict[types.CodeType, Beginning] = {}
-        self._without_polls: dict[types.CodeType, types.CodeType] = {}
+        self._without_polls: dict[types.CodeType, types.CodeType] = {}  # by the code with polls, from which it was made
         self.handled: set[types.CodeType] = set()
 
     def clear(self) -> None:

@@ -15,7 +15,6 @@ from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import Break, CallValue, ConstantValue, MethodValue, Value
 from dynamo_lite.ops import error_state
-from dynamo_lite.pycode import Code, handlers_at
 
 
 def make(machine: Machine, modes: dict[str, Value]) -> Value:
@@ -51,27 +50,4 @@ def _set(tracer: Tracer, errors: tuple[int, int], deeper: int) -> None:
     tracer.errors = errors
 
 
-def is_handled(tracer: Tracer, code: Code, index: int) -> bool:
-    """Whether code of the user's handles what instruction `index` raises: a scope lets all pass, and a comprehension
-    gives its variable back what it held."""
-    entry = handlers_at(code, index)
-    while entry is not None:
-        end = entry.target
-        if tracer.depth and code.instrs[end + 1].op == "WITH_EXCEPT_START":
-            cleanup = handlers_at(code, end)  # COPY, POP_EXCEPT, RERAISE
-            if cleanup is None:
-                return False
-            end = cleanup.target + 2
-        else:
-            while code.instrs[end].op in _GIVE_BACK:
-                end += 1
-            if code.instrs[end].op != "RERAISE":
-                return True
-        entry = handlers_at(code, end)
-    return False
-
-
-_GIVE_BACK = frozenset({"SWAP", "POP_TOP", "STORE_FAST"})
-
-
-__all__ = ["enter", "is_handled", "leave", "make"]
+__all__ = ["enter", "leave", "make"]

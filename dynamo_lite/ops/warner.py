@@ -12,11 +12,13 @@ umath/extobj.c.
 from __future__ import annotations
 
 import io
+import operator
 import re
 import sys
 import types
 import warnings
 from _warnings import warn_explicit as _warn
+from collections.abc import Sequence
 from typing import Any
 
 _TEXTS = ("divide by zero", "overflow", "underflow", "invalid value")  # by the bits of ops/error_state.py
@@ -50,12 +52,17 @@ def are_plain() -> bool:
     filters, default = names.get("filters"), names.get("defaultaction")
     if type(filters) is not list or type(default) is not str:
         return False
-    if filters != _known_filters or default != _known_default:
+    if not _are_same(filters, _known_filters) or default != _known_default:
         if (actions := _actions(filters, default)) is None or not actions <= _QUIET:
             return False
         _known_filters, _known_default, _are_silent = list(filters), default, actions == {"ignore"}
     found = tuple(map(names.get, _OWN))
-    return _records(found) or (found == _OWNERS and (_are_silent or _is_file(sys.stderr)))
+    return _records(found) or (_are_same(found, _OWNERS) and (_are_silent or _is_file(sys.stderr)))
+
+
+def _are_same(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether both hold the very same objects, which are not asked."""
+    return len(one) == len(other) and all(map(operator.is_, one, other))
 
 
 def _is_file(stream: object) -> bool:
@@ -72,14 +79,15 @@ def _is_file(stream: object) -> bool:
 
 def _records(found: tuple[Any, ...]) -> bool:
     """Whether warnings are appended to a list: catch_warnings(record=True)."""
-    function = found[_SHOWS]
-    others_own = found[:_SHOWS] == _OWNERS[:_SHOWS] and found[_SHOWS + 1 :] == _OWNERS[_SHOWS + 1 :]
-    return others_own and _is_append(function)
+    function, others = found[_SHOWS], (*found[:_SHOWS], *found[_SHOWS + 1 :])
+    return _are_same(others, (*_OWNERS[:_SHOWS], *_OWNERS[_SHOWS + 1 :])) and _is_append(function)
 
 
 def _is_append(function: object) -> bool:
-    owner = getattr(function, "__self__", None)
-    return type(function) is types.BuiltinMethodType and type(owner) is list and function == owner.append
+    if type(function) is not types.BuiltinMethodType:
+        return False
+    owner = function.__self__
+    return type(owner) is list and function == owner.append
 
 
 def _actions(filters: list[Any], default: str) -> set[str] | None:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -414,3 +414,36 @@ def test_nothing_is_captured_again_where_that_is_an_error() -> None:
         for number in range(8):
             compiled(*arguments(20, number))
     assert compiled.stats()["compiles"] == 1
+
+
+class Odd:
+    """A pattern of the user's own, which may do anything."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __eq__(self, other: object) -> bool:
+        self.asked.append("equal")
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def match(self, text: str) -> bool:
+        self.asked.append("match")
+        return True
+
+
+def test_filters_of_the_user_s_own_kind_are_asked_by_python_alone() -> None:
+    histories = []
+    for is_compiled in (False, True):
+        plain, _ = in_own_module(divides)
+        fn = dynamo_lite.compile(plain) if is_compiled else plain
+        Odd.asked.clear()
+        with warnings.catch_warnings(record=True) as given:
+            warnings.resetwarnings()
+            warnings.simplefilter("default")
+            for number in range(1, 9):
+                if number in (5, 7):
+                    warnings.filters[0] = "default", None, Warning, Odd(), 0  # type: ignore[index]
+                fn(*arguments(20, number))
+            histories.append((list(Odd.asked), [str(one.message) for one in given]))
+    assert histories[0] == histories[1]
