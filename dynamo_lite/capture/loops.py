@@ -34,6 +34,7 @@ from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
+from dynamo_lite.capture.extents import agree, enter_type
 from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.leaving import (
     CannotLeave,
@@ -85,7 +86,7 @@ from dynamo_lite.capture.promises import MAX_PEELED, learn
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.restraints import place_in, place_of
 from dynamo_lite.capture.rests import is_handed_over
-from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same, types_agree
+from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same
 from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -153,6 +154,7 @@ class Attempt:
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
     whole: dict[Name, Value] = field(default_factory=dict)  # objects before the loop that it carries by parts
     left: dict[Path, Object] = field(default_factory=dict)  # and after an iteration
+    extents: dict[Path, Path] = field(default_factory=dict)  # that change: the number that each is, by both paths
     learned: bool = False  # something about numbers, so that the next attempt is another
     works_on_computed: bool = False  # what the segment computes, by a loop that none can begin in the middle of
     before: dict[Name, Value] = field(default_factory=dict)  # what names hold before the loop
@@ -390,7 +392,7 @@ class Attempt:
             either.inside = [self._enter(part, (*path, k)) for k, part in enumerate(either.before)]
             return put_together(either.inside)
         if isinstance(value, ArrayValue | ListValue):
-            node = self.region.graph.add_input(value.node.array_type, str(path[0]))
+            node = self.region.graph.add_input(enter_type(self, path, value.node.array_type), str(path[0]))
             self.region.carried.append(node)
             self.leaves[path] = value, node
             return with_node(value, node)
@@ -490,7 +492,7 @@ class Attempt:
         if path in self.leaves:
             known, type_ = self.leaves[path][0], self.leaves[path][1].array_type
             after = as_list_like(tracer, known, after)
-            if type(after) is not type(known) or not types_agree(tracer, type_, after.node.array_type):
+            if type(after) is not type(known) or not agree(self, path, type_, after.node.array_type):
                 self._differs(path)
             self.ends[path] = after.node
             return

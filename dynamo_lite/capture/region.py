@@ -19,7 +19,7 @@ from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.rewrite import map_scalars, rename_symbols
+from dynamo_lite.graph.rewrite import map_scalars, rename_symbols, substitute_type
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, renamed, symbols_of, terms_of
 
 MAX_YIELDS = abi.MAX_CARRIED_NUMBERS  # numbers of one choice: csrc/cond.c has room for so many
@@ -107,10 +107,17 @@ def close_region(
     start, stop, step = map(tracer.canonical, bounds)  # as the body's facts name them
     whole, here = (start, stop, step), tracer.location()
     loop = tracer.graph.add_loop(whole, values, others, body, here, len(begins), condition is not None)
-    if tracer.regions and numbers:
-        kinds = (kind_of(begin) for begin in begins)
+    sizes = {dim for node in arrays[: len(values)] for dim in node.array_type.shape}
+    own_sizes = {symbol.name for symbol in counted.values()} & {name for dim in sizes for name in symbols_of(dim)}
+    if numbers and (tracer.regions or own_sizes):
         names_ = tracer.yield_names(len(begins))
-        loop.params["yields"] = tuple(map(tracer.graph.add_yield, names_, kinds))
+        loop.params["yields"] = yields = tuple(
+            tracer.graph.add_size(name) if symbol.name in own_sizes else tracer.graph.add_yield(name, symbol.kind)
+            for name, symbol in zip(names_, counted.values(), strict=True)
+        )
+        behind = {symbol.name: one for symbol, one in zip(counted.values(), yields, strict=True)}
+        types = [substitute_type(node.array_type, behind) for node in arrays[: len(values)]]
+        loop.type = (*types, *loop.type[len(values) :])
     return loop, {path: place for place, path in enumerate((*carried, *numbers))}
 
 

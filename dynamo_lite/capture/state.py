@@ -206,6 +206,8 @@ class LoopPlan:
     fixed: set[tuple[Any, ...]] = field(default_factory=set)
     eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     replaced: set[Any] = field(default_factory=set)
+    extents: dict[tuple[Any, ...], set[int]] = field(default_factory=dict)
+    own_extents: set[tuple[Any, ...]] = field(default_factory=set)
     places: dict[Any, bool] = field(default_factory=dict)
     lists: dict[Any, bool] = field(default_factory=dict)
     rows: dict[Any, Any] = field(default_factory=dict)
@@ -279,6 +281,7 @@ class Region:
     begins: dict[tuple[Any, ...], Value | None] = field(default_factory=dict)
     ends: dict[tuple[Any, ...], Value] = field(default_factory=dict)
     kept: dict[tuple[Any, ...], Value] = field(default_factory=dict)
+    extents: dict[str, Scalar] = field(default_factory=dict)
     loop: Node | None = None
 
     def may_be_unrolled(self) -> bool:
@@ -658,7 +661,12 @@ class Tracer:
 
     def _promised(self, condition: Scalar) -> bool:
         if not self.is_owned(condition):
-            raise Undecided(condition, require=self.require)
+            changing = self.of_extents(condition)
+            required = None if changing is None else self.plans[changing.key].required.get(str(condition))
+            if required is None:
+                raise Undecided(condition, require=self.require)
+            self.require(condition if required else negate(condition))
+            return required
         region = self.regions[place := self.owner(condition)]
         if str(condition) in self.plans[region.key].promises:
             for truth in (True, False):
@@ -690,6 +698,13 @@ class Tracer:
         names = symbols_of(condition)
         open_ = {region.index.name for region in self.regions}
         return not self.is_carried(condition) and bool(names & open_) and not (names & self.indices) - open_
+
+    def of_extents(self, condition: Scalar) -> Region | None:
+        """The innermost loop around whose arrays' extents `condition` is on, if all that varies in it are extents of
+        arrays that loops around carry."""
+        names = {name for name in symbols_of(condition) if name in self.carried or name in self.indices}
+        found = [region for region in self.regions if not names.isdisjoint(region.extents)]
+        return found[-1] if found and names <= {name for region in found for name in region.extents} else None
 
     def owner(self, condition: Scalar) -> int:
         """The place of the innermost loop whose index is in `condition`."""

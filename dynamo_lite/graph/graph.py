@@ -171,6 +171,10 @@ class Graph:
         beside: what is known as well."""
         facts = Facts() if beside is None else beside.copy()
         for node in self.nodes:
+            sizes = node.array_type.shape if node.kind is NodeKind.INPUT else ()
+            for size in sizes:
+                if isinstance(size, Symbol):
+                    facts.learn(make("ge", size, 0), True)
             is_size = node.op != "scalar_number" and node.params.get("of", abi.READ_LENGTH) == abi.READ_LENGTH
             if node.kind is NodeKind.CALL and is_size:
                 for size in node.params.get("yields", ()):

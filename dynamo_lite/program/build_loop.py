@@ -376,6 +376,8 @@ class _Builder(DrawBuilder):
     ) -> list[Handed]:
         """The iterations of a loop that has at least one; what it carries out. frame: what goes into the body; firsts:
         what is carried into the first iteration."""
+        if loop.extents:
+            raise NotCompiled("arrays of another size after each iteration")
         if stays_in_registers(loop.body):
             raise NotCompiled("statements on arrays that one kernel iterates")
         carried: list[tuple[Value | Memref, Value | Memref]] = []  # with what each is at first
