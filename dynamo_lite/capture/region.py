@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 from dynamo_lite._C import abi
 from dynamo_lite.capture.shared_views import address_root, remake, shared_views
 from dynamo_lite.capture.state import Region, Tracer
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.rewrite import map_scalars, rename_symbols, substitute_type
+from dynamo_lite.graph.rewrite import changing_extents, map_scalars, rename_symbols
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, renamed, symbols_of, terms_of
 
 MAX_YIELDS = abi.MAX_CARRIED_NUMBERS  # numbers of one choice: csrc/cond.c has room for so many
@@ -107,18 +108,25 @@ def close_region(
     start, stop, step = map(tracer.canonical, bounds)  # as the body's facts name them
     whole, here = (start, stop, step), tracer.location()
     loop = tracer.graph.add_loop(whole, values, others, body, here, len(begins), condition is not None)
-    sizes = {dim for node in arrays[: len(values)] for dim in node.array_type.shape}
-    own_sizes = {symbol.name for symbol in counted.values()} & {name for dim in sizes for name in symbols_of(dim)}
-    if numbers and (tracer.regions or own_sizes):
-        names_ = tracer.yield_names(len(begins))
-        loop.params["yields"] = yields = tuple(
-            tracer.graph.add_size(name) if symbol.name in own_sizes else tracer.graph.add_yield(name, symbol.kind)
-            for name, symbol in zip(names_, counted.values(), strict=True)
+    changing = {place for _, _, place in changing_extents(loop)}
+    if numbers and (tracer.regions or changing):
+        loop.params["yields"] = tuple(
+            tracer.graph.add_size(name) if place in changing else tracer.graph.add_yield(name, symbol.kind)
+            for place, (name, symbol) in enumerate(zip(tracer.yield_names(len(begins)), counted.values(), strict=True))
         )
-        behind = {symbol.name: one for symbol, one in zip(counted.values(), yields, strict=True)}
-        types = [substitute_type(node.array_type, behind) for node in arrays[: len(values)]]
-        loop.type = (*types, *loop.type[len(values) :])
+        _type_extents(loop)
     return loop, {path: place for place, path in enumerate((*carried, *numbers))}
+
+
+def _type_extents(loop: Node) -> None:
+    """Let the arrays that `loop` hands out have the extents that it yields."""
+    assert isinstance(loop.type, tuple)
+    types = list(loop.type)
+    for place, axis, number in changing_extents(loop):
+        shape = list(types[place].shape)
+        shape[axis] = loop.params["yields"][number]
+        types[place] = replace(types[place], shape=tuple(shape))
+    loop.type = tuple(types)
 
 
 def close_branches(
