@@ -609,6 +609,7 @@ static DlStatus
 take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Watch *watch)
 {
     const DlProgram *body = step->body;
+    const npy_intp *carried_numbers = word + step->n_carried * DL_RESULT_WORDS;
     for (int k = 0; k < step->n_carried; k++, word += DL_RESULT_WORDS) {
         DlReg *dst = &run->regs[step->dsts[k]];
         if (step->machine->types[k] == NPY_OBJECT) {
@@ -628,7 +629,12 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
             dl_reg_take_cell(dst, given->descr, word);
             continue;
         }
-        PyObject *array = PyArray_SimpleNew(given->nd, given->shape, step->machine->types[k]);
+        npy_intp shape[DL_MAX_DIMS];
+        memcpy(shape, given->shape, (size_t)given->nd * sizeof *shape);
+        if (step->lengths[k] >= 0) {
+            shape[0] = carried_numbers[step->lengths[k]];
+        }
+        PyObject *array = PyArray_SimpleNew(given->nd, shape, step->machine->types[k]);
         if (array == NULL) {
             return -1;
         }

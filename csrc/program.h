@@ -226,6 +226,7 @@ typedef struct {
     DlOperand *operands;     /* the initial carried values, then what the body captures: registers and numbers */
     uint8_t *moves;          /* of each carried: nobody else needs the initial value, the loop may free it */
     int32_t *dsts;
+    int32_t *lengths;        /* of each carried array: the carried number that says how long it is afterwards, or -1 */
     int leaves;              /* a Leave step follows: it may end between two iterations */
     int checked;             /* what it writes shares memory with nothing else that goes in: the body around it has looked */
     DlYields yields;

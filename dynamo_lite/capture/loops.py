@@ -212,7 +212,7 @@ class Attempt:
         self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
         kept_on = iterator is not None and is_held(tracer, frame, self.live_after, iterator)
         self.may_leave = iterator is None or (is_handed_over(iterator) and not kept_on)
-        if tracer.pauses and outermost and self.may_leave:
+        if tracer.pauses and outermost and self.may_leave and not self.plan.extents:
             self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
         walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts)
