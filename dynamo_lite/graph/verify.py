@@ -339,7 +339,11 @@ def _check_cond(graph: Graph, node: Node, around: Around) -> None:
         types = tuple(
             substitute_type(output.array_type, outside) for output in body.outputs[:split] if isinstance(output, Node)
         )
-        if len(body.outputs) != len(node.type) or not same_type(graph, types, node.type[:split]):
+        names = [symbol.name for symbol in node.params.get("yields", ())]
+        numbers = [substitute(one, outside) for one in body.outputs[split:] if not isinstance(one, Node)]
+        yielded = dict(zip(names, numbers, strict=False))
+        wanted = tuple(substitute_type(one, yielded) for one in node.type[:split])
+        if len(body.outputs) != len(node.type) or not same_type(graph, types, wanted):
             raise GraphError(f"{node.name}: a branch returns {_types(types)}, the node says {_types(node.type)}")
         kinds.append(tuple("" if isinstance(one, Node) else kind_of(one) for one in body.outputs[split:]))
     if kinds[0] != kinds[1]:

@@ -328,14 +328,20 @@ class ArrayBuilder(VectorBuilder):
         begin = either(one.first, other.first)
         origin = either(first.origin, second.origin)
         assert isinstance(begin, Memref) and isinstance(origin, Value)
-        sizes = []
-        for size, length in zip(one.sizes, other.sizes, strict=True):
+        sizes, axes, is_open = [], [], False
+        for axis, (size, length) in enumerate(zip(one.sizes, other.sizes, strict=True)):
+            known = one.axes[axis] | other.axes[axis]
             if size.value is not length.value:
                 both = either(size.value, length.value)
                 assert isinstance(both, Value)
                 size = Number("int", both, min(size.least, length.least), max(size.most, length.most))
+                known = one.axes[axis] & other.axes[axis]  # the sizes may differ
+                is_open |= not known and size.least != size.most
             sizes.append(size)
-        axes = tuple(map(frozenset[Axis].union, one.axes, other.axes))
+            axes.append(known)
+        if is_open:
+            sizes, tested = self.tested(sizes)
+            axes = [known | axis for known, axis in zip(axes, tested, strict=True)]
         return self.packed(sizes, axes, one.room, begin, Held(begin, origin, first.makers | second.makers))
 
     # Steps

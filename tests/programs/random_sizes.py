@@ -35,6 +35,9 @@ _READING = (
     *("hist.append({a})", "hist.append({a}.copy())", "s -= w.sum()", "v = {a} * 2.0", "v = {a}", "s += w.shape[0]"),
     *("if len({a}) > {c}:\n    s += 1.0", "if {a}.sum() > {t}:\n    {a} = {a} * 0.5", "n += len({a}) * i"),
     *("for j in range(len({a})):\n    s += {a}[j] * 0.1", "if {a}.size == 0:\n    break"),
+    *("if s > {t}:\n    {a} = {a}[1:] * 0.9\nelse:\n    s += 0.7", "if {a}.sum() > {t}:\n    {a} = np.append({a}, s)"),
+    *("if i % 3 == 0:\n    {a} = {a}[{p}]", "if s < 0.5:\n    {a} = {a}[:-1]\n    s += 1.0\nelse:\n    {a} = np.append({a}, {t})"),
+    *("if s > {t}:\n    x = x[1:]\n    y = y[1:]\n    s = 0.0", "if {a}.size < 4:\n    {a} = np.concatenate(({a}, {b}[:2]))"),
     *("if len({a}) < {c}:\n    continue", "if {a}.size > {c} + 9:\n    return {a}, s, i", "for e in {a}:\n    s += e * 0.5"),
 )
 
