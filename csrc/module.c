@@ -6,7 +6,6 @@
 #include "apart.h"
 #include "back_edge.h"
 #include "cache.h"
-#include "dispatch.h"
 #include "eval_hook.h"
 #include "guards.h"
 #include "interrupts.h"
@@ -43,10 +42,8 @@ PyInit__C(void)
     static PyMethodDef *const functions[] = {FILES(FUNCTIONS)};
     static PyTypeObject *const types[] = {TYPES(TYPE)};
     static int (*const registrations[])(PyObject *) = {
-        dl_dispatch_register, /* Declined first: programs raise it */
-        dl_guards_register, dl_launch_register, dl_dispatch_learn_native_types,
-        dl_cache_register,  dl_hook_register, dl_interrupts_register, dl_back_edge_register, dl_abi_register,
-        dl_apart_register,
+        dl_guards_register,     dl_launch_register,    dl_cache_register, dl_hook_register,
+        dl_interrupts_register, dl_back_edge_register, dl_abi_register,   dl_apart_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {

@@ -361,10 +361,10 @@ class CacheEntry:
     residual: callable(*slots, *outputs) -> the value or a Continuation, or None (the first output is the value). A
     function gets the globals and, where its free variables are the user function's, the closure of the function
     called. A code object becomes such a function at each call (about 50 ns more), so that the entry keeps nobody's
-    cells alive: the form for code with free variables. plain_on_decline False: a decline is raised. calls_python False
-    promises that residual calls no Python function, so that the frame hook can stay away. With neither program nor
-    residual, calls that pass the guards run plainly, and so do those whose largest input array has fewer than `least`
-    or more than `most` elements, or of whose inputs `pays`, a bool Scalar, is not true.
+    cells alive: the form for code with free variables. calls_python False promises that residual calls no Python
+    function, so that the frame hook can stay away. With neither program nor residual, calls that pass the guards run
+    plainly, and so do those whose largest input array has fewer than `least` or more than `most` elements, or of whose
+    inputs `pays`, a bool Scalar, is not true.
     exits[k], called like residual but with the number of iterations done before the
     outputs, takes its place where a program ends at exit k, a loop that was left. An entry that an on_miss made is seen
     by that on_miss's calls alone, one added by add_entry() by everybody's. returns: what residual does if that is only
@@ -378,7 +378,6 @@ class CacheEntry:
     look_again: Callable[[CacheEntry], object] | None
     restart: Callable[[types.FunctionType], types.FunctionType | None] | None
     at_loop: bool
-    plain_on_decline: bool
     calls_python: bool
     least: int
     most: int
@@ -393,7 +392,6 @@ class CacheEntry:
         guards: Guards | Callable[[types.FunctionType, tuple[Any, ...]], Sequence[Any] | None] | None,
         program: Program | Callable[..., Sequence[Any]] | None,
         residual: Callable[..., Any] | types.CodeType | None,
-        plain_on_decline: bool = True,
         calls_python: bool = True,
         least: int = 0,
         most: int = ...,
