@@ -482,7 +482,7 @@ def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type |
     if isinstance(item, FormattedValue):
         if item in reachable(tracer):
             raise Break("loop-state", "a list, by other things than arrays and numbers")
-        return tuple(_part(tracer, one) for one in item.args), item.format
+        return tuple(_part(one) for one in item.args), item.format
     is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is item.cells is None
     if isinstance(item, SequenceValue) and is_fresh and not is_read_later(tracer, item):
         if item.times is not None:  # as many items as only the call says
@@ -530,7 +530,7 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
     return made_anew(item, number) if tracer.in_loop else number
 
 
-def _part(tracer: Tracer, item: Value) -> Argument:
+def _part(item: Value) -> Argument:
     """What a text is made of, which keeps nothing of it."""
     number = as_scalar(item)
     if isinstance(item, ArrayValue):
