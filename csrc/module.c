@@ -3,10 +3,10 @@
 #include <Python.h>
 
 #include "abi.h"
-#include "apart.h"
 #include "back_edge.h"
 #include "cache.h"
 #include "eval_hook.h"
+#include "freeze.h"
 #include "guards.h"
 #include "interrupts.h"
 #include "launch.h"
@@ -14,7 +14,7 @@
 /* The files with functions for Python, each of which has a table of them, dl_<file>_functions; and the types that need
  * nothing but to be there. */
 #define FILES(X) \
-    X(accumulate) X(apart) X(back_edge) X(bands) X(blocks) X(cache) X(draws) X(eval_hook) X(guards) X(histogram) \
+    X(accumulate) X(back_edge) X(bands) X(blocks) X(cache) X(draws) X(eval_hook) X(freeze) X(guards) X(histogram) \
     X(interrupts) X(kernel_code) X(launch) X(machine) X(machine_lists) X(memory) X(nearest) X(search) X(small) \
     X(statistics) X(terms) X(threads) X(trials) X(watch) X(world)
 #define TYPES(X) \
@@ -43,7 +43,7 @@ PyInit__C(void)
     static PyTypeObject *const types[] = {TYPES(TYPE)};
     static int (*const registrations[])(PyObject *) = {
         dl_guards_register,     dl_launch_register,    dl_cache_register, dl_hook_register,
-        dl_interrupts_register, dl_back_edge_register, dl_abi_register,   dl_apart_register,
+        dl_interrupts_register, dl_back_edge_register, dl_abi_register,   dl_freeze_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {
