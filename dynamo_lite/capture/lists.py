@@ -39,13 +39,14 @@ from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.claims import claim, made_anew, table_of
 from dynamo_lite.capture.folding import check_items
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import call_numpy, read_result, set_item
 from dynamo_lite.capture.places import LATEST, Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import is_read_later, reachable, reached_by_name
-from dynamo_lite.capture.state import Grown, LoopPlan, Region, Retry, Tracer
+from dynamo_lite.capture.state import Grown, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
