@@ -784,7 +784,7 @@ int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, const ui
 
 /* Whether no element of one array over `shape` has a byte of the other's: bounds that meet say little of columns, or of
  * the halves of a matrix. 0 where that takes long to tell. */
-int dl_layout_apart(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
+int dl_layout_disjoint(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
                     npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape);
 
 /* ---- reduce.c ---- */
