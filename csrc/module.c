@@ -18,7 +18,7 @@
     X(interrupts) X(kernel_code) X(launch) X(machine) X(machine_lists) X(memory) X(nearest) X(search) X(small) \
     X(statistics) X(terms) X(threads) X(trials) X(watch) X(world)
 #define TYPES(X) \
-    X(dl_compiled_function_type) X(dl_continuation_type) X(dl_init_type) X(dl_jump_type) X(DlObjects_Type) \
+    X(dl_compiled_function_type) X(dl_continuation_type) X(dl_init_type) X(dl_jump_type) X(dl_objects_type) \
     X(dl_poll_type) X(dl_round_type)
 
 #define DECLARE_FUNCTIONS(file) extern PyMethodDef dl_##file##_functions[];

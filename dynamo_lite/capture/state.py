@@ -701,10 +701,6 @@ class Tracer:
         frame = self.frames[-1]
         return Location(frame.code.filename, frame.line or frame.code.firstlineno, frame.code.name)
 
-    def array(self, node: Node) -> ArrayValue:
-        """The value for a node just appended."""
-        return ArrayValue(None, node)
-
     def check_size(self) -> None:
         """Break when the graph has grown over its limit; an operation is work for all stages."""
         spend(OPERATION)

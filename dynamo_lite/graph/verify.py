@@ -49,7 +49,7 @@ def verify(graph: Graph, around: Around = OUTERMOST) -> None:
             map_scalars(value, lambda scalar, node=node: _check_symbols(graph, node.name, scalar))  # type: ignore[misc]
         if node.name in names:
             raise GraphError(f"{node.name}: the name is taken")
-        _CHECKS.get(node.kind, _check_nothing)(graph, node, around)
+        _CHECKS[node.kind](graph, node, around)
         names.add(node.name)
         defined.add(node)
     for index, value in enumerate(graph.inputs):
@@ -75,10 +75,6 @@ def _check_symbols(graph: Graph, name: str, value: Scalar) -> None:
     for one in (value, *(operand for term in terms_of(value) for operand in term.operands)):
         if isinstance(one, Symbol) and graph.symbols.get(one.name) != one:
             raise GraphError(f"{name}: {one} is not a symbol of this graph")
-
-
-def _check_nothing(graph: Graph, node: Node, around: Around) -> None:
-    pass
 
 
 def _check_input(graph: Graph, node: Node, around: Around) -> None:
