@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "arrays.h"
 #include "build.h"
 #include "fold.h"
 #include "fpflags.h"
@@ -629,12 +630,8 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
             dl_reg_take_cell(dst, given->descr, word);
             continue;
         }
-        npy_intp shape[DL_MAX_DIMS];
-        memcpy(shape, given->shape, (size_t)given->nd * sizeof *shape);
-        if (step->lengths[k] >= 0) {
-            shape[0] = carried_numbers[step->lengths[k]];
-        }
-        PyObject *array = PyArray_SimpleNew(given->nd, shape, step->machine->types[k]);
+        const npy_intp *length = step->lengths[k] < 0 ? NULL : &carried_numbers[step->lengths[k]];
+        PyObject *array = dl_arrays_of_length(step->machine->types[k], given->nd, given->shape, length);
         if (array == NULL) {
             return -1;
         }

@@ -24,12 +24,13 @@ from dynamo_lite.capture.aggregates import Object, has_items, is_like, is_object
 from dynamo_lite.capture.arms import stay_small
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.holdings import agree, with_node
+from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.region import MAX_YIELDS, close_branches
 from dynamo_lite.capture.sameness import is_one_object, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import LoopKey, Region, Tracer
+from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,

@@ -28,7 +28,7 @@ def enter_type(attempt: Attempt, path: Path, type_: ArrayType) -> ArrayType:
     """The type of the array at `path` in the body, where it has `type_` before the loop."""
     axes = attempt.plan.extents.get(path, ())
     shape = [_number(attempt, path, axis, size) if axis in axes else size for axis, size in enumerate(type_.shape)]
-    return replace(type_, shape=tuple(shape))
+    return replace(type_, shape=tuple(shape))  # type: ignore[arg-type]
 
 
 def _number(attempt: Attempt, path: Path, axis: int, begin: Scalar) -> Scalar:

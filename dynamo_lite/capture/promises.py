@@ -12,7 +12,8 @@ NB: only what rules ask comes here. An `if` of the user's is a choice in the bod
 
 from __future__ import annotations
 
-from dynamo_lite.capture.state import LoopPlan, Region, Tracer
+from dynamo_lite.capture.loop_plan import LoopPlan
+from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.facts import at_worst
 from dynamo_lite.graph.scalar import Scalar, evaluate, make, negate, substitute

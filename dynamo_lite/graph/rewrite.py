@@ -291,6 +291,7 @@ def changing_extents(loop: Node) -> tuple[tuple[int, int, int], ...]:
     return tuple(
         (place, axis, numbers.index(size))
         for place, array in enumerate(body.inputs[1 : 1 + len(initial)])
+        if isinstance(array, Node)
         for axis, size in enumerate(array.array_type.shape)
         if size in numbers
     )

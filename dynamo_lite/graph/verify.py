@@ -9,7 +9,7 @@ branch, where the condition is one of these facts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def verify(graph: Graph, around: Around = OUTERMOST) -> None:
             map_scalars(value, lambda scalar, node=node: _check_symbols(graph, node.name, scalar))  # type: ignore[misc]
         if node.name in names:
             raise GraphError(f"{node.name}: the name is taken")
-        _CHECKS.get(node.kind, _check_nothing)(graph, node, around)
+        _CHECKS[node.kind](graph, node, around)
         names.add(node.name)
         defined.add(node)
     for index, value in enumerate(graph.inputs):
@@ -75,10 +75,6 @@ def _check_symbols(graph: Graph, name: str, value: Scalar) -> None:
     for one in (value, *(operand for term in terms_of(value) for operand in term.operands)):
         if isinstance(one, Symbol) and graph.symbols.get(one.name) != one:
             raise GraphError(f"{name}: {one} is not a symbol of this graph")
-
-
-def _check_nothing(graph: Graph, node: Node, around: Around) -> None:
-    pass
 
 
 def _check_input(graph: Graph, node: Node, around: Around) -> None:
@@ -201,7 +197,7 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
             raise GraphError(f"{node.name}: what goes in for the number {symbol} is no {symbol.kind}")
         outside.setdefault(symbol.name, value)  # type: ignore[arg-type]
     numbers = [symbol.name for symbol in body.inputs[first:]]
-    begins = outside | dict(zip(numbers, outer[first:], strict=True))  # an extent that changes is a number, too
+    begins: dict[str, Any] = {**outside, **dict(zip(numbers, outer[first:], strict=True))}  # extents that change, too
     for place, (inner, value) in enumerate(zip(body.inputs, outer, strict=True)):
         if isinstance(inner, Symbol):
             continue
@@ -244,7 +240,7 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     for symbol, number in zip(body.inputs[first:], outputs[len(initial) :], strict=True):
         if isinstance(number, Node) or kind_of(number) != symbol.kind:
             raise GraphError(f"{node.name}: the number {symbol} is of another kind after an iteration")
-    ends = dict(zip(numbers, outputs[len(initial) :], strict=True))
+    ends: dict[str, Any] = dict(zip(numbers, outputs[len(initial) :], strict=True))
     for place, output in enumerate(outputs[: len(initial)]):
         carried = body.inputs[1 + place]
         if isinstance(carried, Symbol) or not isinstance(output, Node):
@@ -252,7 +248,8 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
         if not same_type(body, output.type, substitute_type(carried.array_type, ends)):
             raise GraphError(f"{node.name}: carried value {place} is {carried.type} before, {output.type} after")
     behind = dict(zip(numbers, node.params.get("yields", ()), strict=False))
-    types = [substitute_type(one.array_type, begins | behind) for one in body.inputs[1 : 1 + len(initial)]]
+    carried_in = [one for one in body.inputs[1 : 1 + len(initial)] if isinstance(one, Node)]
+    types = [substitute_type(one.array_type, begins | behind) for one in carried_in]
     types += map(number_type, outer[first:])  # type: ignore[arg-type]
     if not same_type(graph, node.type, tuple(types)):
         raise GraphError(f"{node.name}: it yields {_types(tuple(value.type for value in initial))}")

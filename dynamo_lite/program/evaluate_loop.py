@@ -91,7 +91,7 @@ def evaluate_routine(routine: Routine, inputs: Sequence[Any], numbers: range) ->
             ended.results.append((evaluation.value(value), number))
         else:
             length = routine.results[lengths[place]][0] if place in lengths else None
-            shape = given.shape if length is None else (int(evaluation.value(length)), *given.shape[1:])
+            shape = (int(evaluation.value(length)), *given.shape[1:]) if isinstance(length, Value) else given.shape
             like = np.empty(shape, value.dtype)
             packed = _array(evaluation.addresses[value], like.shape, like.strides, like.dtype)
             ended.results.append((packed.copy(), number))
