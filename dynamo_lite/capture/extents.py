@@ -35,8 +35,9 @@ def _number(attempt: Attempt, path: Path, axis: int, begin: Scalar) -> Scalar:
     """The number that stands for an extent, which is `begin` before the loop."""
     tracer, own = attempt.machine.tracer, (*path, EXTENT, axis)
     is_shared = own not in attempt.plan.own_extents
-    for known in dict.fromkeys(attempt.extents.values()) if is_shared else ():
-        if known not in attempt.plan.own_extents and tracer.graph.facts.decide(make("eq", attempt.begins[known], begin)):
+    shared = [known for known in attempt.extents.values() if known not in attempt.plan.own_extents]
+    for known in dict.fromkeys(shared) if is_shared else ():
+        if tracer.graph.facts.decide(make("eq", attempt.begins[known], begin)):
             attempt.extents[own] = known
             return attempt.region.numbers[known]
     attempt.extents[own] = own

@@ -17,7 +17,6 @@ from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make
 from dynamo_lite.graph.text import to_text
 from dynamo_lite.graph.types import ArrayType, number_type
 
-
 _BRING_EXTENTS = frozenset({NodeKind.INPUT, NodeKind.LOOP, NodeKind.COND})  # arrays of extents that no op says
 
 

@@ -25,20 +25,26 @@ _CHANGING = (
     *("m = {p}\n{a} = {a}[m]", "m = {q}\nx = x[m]\ny = y[m]", "keep = {q}\nx, y = x[keep], y[keep]"),
     *("{a} = {a}[1:]", "{a} = {a}[:-1]", "{a} = {a}[::2]", "{a} = {a}[1:] - {a}[:-1]", "x, y = x[1:], y[1:]"),
     *("{a} = np.append({a}, {t})", "{a} = np.concatenate(({a}, {a}[:2] * 0.5))", "{a} = np.delete({a}, {k})"),
-    *("{a} = np.concatenate((np.array([{t}, s]), {a}))", "{a} = {a}[{a} > {a}.mean()]", "{a} = np.insert({a}, {k}, {t})"),
+    *("{a} = np.concatenate((np.array([{t}, s]), {a}))", "{a} = {a}[{a} > {a}.mean()]"),
+    "{a} = np.insert({a}, {k}, {t})",
     *("w = w[w[:, 0] > {t}]", "w = w[1:]", "w = np.vstack((w, w[:1] * 0.5))", "{a} = {a}[np.nonzero({p})[0]]"),
     *("{a} = np.repeat({a}, 2)[:9]", "{a} = np.hstack(({a}, {b}))[:11]", "x = np.append(x, s)\ny = np.append(y, -s)"),
     "w = np.append(w, [[s, i, {t}]], axis=0)",
 )
 _READING = (
-    *("s += {a}.sum()", "s = s * 0.5 + len({a})", "s += {a}[0]", "out.append({a}.size)", "out.append(float({a}.sum()))"),
-    *("hist.append({a})", "hist.append({a}.copy())", "s -= w.sum()", "v = {a} * 2.0", "v = {a}", "s += w.shape[0]"),
+    *("s += {a}.sum()", "s = s * 0.5 + len({a})", "s += {a}[0]", "out.append({a}.size)", "s += w.shape[0]"),
+    *("hist.append({a})", "hist.append({a}.copy())", "s -= w.sum()", "v = {a} * 2.0", "v = {a}"),
+    "out.append(float({a}.sum()))",
     *("if len({a}) > {c}:\n    s += 1.0", "if {a}.sum() > {t}:\n    {a} = {a} * 0.5", "n += len({a}) * i"),
     *("for j in range(len({a})):\n    s += {a}[j] * 0.1", "if {a}.size == 0:\n    break"),
-    *("if s > {t}:\n    {a} = {a}[1:] * 0.9\nelse:\n    s += 0.7", "if {a}.sum() > {t}:\n    {a} = np.append({a}, s)"),
-    *("if i % 3 == 0:\n    {a} = {a}[{p}]", "if s < 0.5:\n    {a} = {a}[:-1]\n    s += 1.0\nelse:\n    {a} = np.append({a}, {t})"),
-    *("if s > {t}:\n    x = x[1:]\n    y = y[1:]\n    s = 0.0", "if {a}.size < 4:\n    {a} = np.concatenate(({a}, {b}[:2]))"),
-    *("if len({a}) < {c}:\n    continue", "if {a}.size > {c} + 9:\n    return {a}, s, i", "for e in {a}:\n    s += e * 0.5"),
+    "if s > {t}:\n    {a} = {a}[1:] * 0.9\nelse:\n    s += 0.7",
+    "if {a}.sum() > {t}:\n    {a} = np.append({a}, s)",
+    "if i % 3 == 0:\n    {a} = {a}[{p}]",
+    "if s < 0.5:\n    {a} = {a}[:-1]\n    s += 1.0\nelse:\n    {a} = np.append({a}, {t})",
+    "if s > {t}:\n    x = x[1:]\n    y = y[1:]\n    s = 0.0",
+    "if {a}.size < 4:\n    {a} = np.concatenate(({a}, {b}[:2]))",
+    *("if len({a}) < {c}:\n    continue", "if {a}.size > {c} + 9:\n    return {a}, s, i"),
+    "for e in {a}:\n    s += e * 0.5",
 )
 
 
@@ -64,7 +70,7 @@ def source(seed: int) -> str:
     forms.insert(pick.randrange(len(forms) + 1), pick.choice(_CHANGING))
     body = [line for form in forms for line in filled(form).split("\n")]
     head = pick.choice(
-        ("for i in range({}):".format(pick.choice((3, 12, 70, 70))), "for i in range(len(w) * 20):", "while len(x) > 2:")
+        (f"for i in range({pick.choice((3, 12, 70, 70))}):", "for i in range(len(w) * 20):", "while len(x) > 2:")
     )
     if head.startswith("while"):
         body = ["i += 1", "if i > 80:", "    break", *body]
