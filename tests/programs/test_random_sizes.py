@@ -45,10 +45,11 @@ def run(seed: int, backend: str) -> bool:
 
 def outcome(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
     """What a call gives or raises, and has written: types, bits, strides, what is a view of what, and the warnings."""
+    arrays = [one for one in given if isinstance(one, np.ndarray)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            result = described(function(*given), given)
+            result = described(function(*given), arrays)
         except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
             result = type(error), str(error)
     found = [
@@ -56,10 +57,10 @@ def outcome(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
         for one in caught
         if not issubclass(one.category, DynamoLiteWarning)  # each size may be a version of its own
     ]
-    return result, [one.tobytes() for one in given], found
+    return result, [one.tobytes() for one in arrays], found
 
 
-def described(value: Any, given: tuple[Any, ...]) -> Any:
+def described(value: Any, given: list[Any]) -> Any:
     if isinstance(value, tuple | list):
         arrays = [one for one in value if isinstance(one, np.ndarray)]
         shared = [[np.shares_memory(one, other) for other in (*arrays, *given)] for one in arrays]
