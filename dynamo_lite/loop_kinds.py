@@ -47,8 +47,8 @@ def kind_of(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[st
 
 
 def _seldom(code: Code, loop: Loop) -> set[int]:
-    """The instructions that only some rounds of a loop run, under `if i % 100 == 0:` or `if not i % 100:`, and that call
-    something: a loop that is compiled is left for these rounds."""
+    """The instructions that only some rounds of a loop run, under `if i % 100 == 0:` or `if not i % 100:`, where they
+    call something: a loop that is compiled is left for these rounds."""
     found: set[int] = set()
     for index in loop.body:
         often, of = code.instrs[index - 1], code.instrs[index]
