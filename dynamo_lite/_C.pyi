@@ -40,6 +40,7 @@ class Abi(NamedTuple):
     FIRST_PIPELINE_REASON: int
     LISTED_AT: int
     LISTED_BY: int
+    LISTED_PARTS: int
     MAX_REASONS: int
     SCRATCH_ALIGNMENT: int
     PLACE_WORDS: int

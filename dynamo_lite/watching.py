@@ -446,7 +446,8 @@ class Watch:
         return self.looked_into[round_] >= least or spent > self.limits.numeric_share * round_.plain
 
     def _is_of_small_arrays(self, inner: _C.Round, found: LoopKind) -> bool:
-        return inner.plain * 1e-9 < self.limits.small_operation * found.operations * inner.n_plain
+        taken = self._own_share() * inner.plain * 1e-9
+        return taken < self.limits.small_operation * found.operations * inner.n_plain
 
     def _own_share(self) -> float:
         """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while

@@ -396,6 +396,13 @@ class NestedValue(CallValue):
 
 
 @dataclass(eq=False, slots=True)
+class HeldNumber(CallValue):
+    """A number that a loop has ended with, ``number``, as the object that something else holds (objects.py)."""
+
+    number: Value = field(default_factory=Value)
+
+
+@dataclass(eq=False, slots=True)
 class ListedObject(CallValue):
     """An object of an ordinary class that stands in a NumberedValue, ``root``, under a number that only the run knows.
 
