@@ -66,6 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="scipy, scipy/ndimage, scipy/ndimage/tests/test_x.py")
     parser.add_argument("--list", action="store_true", help="print the rows, or the files of those that are named")
     parser.add_argument("--backends", default="reference,numba", help="joined by commas")
+    parser.add_argument("--mode", default="compile", help="a stress mode; break: a break at every legal place")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds for one run")
     parser.add_argument("--longest", type=float, default=2, help="leave out tests that take more seconds plainly")
     parser.add_argument("--cases", type=int, default=10, help="at most so many parameters of one test")
@@ -173,7 +174,7 @@ def run(
     environment["PYTHONPATH"] = str(Path(__file__).parent)
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # a row's options name those that its tests need
     if backend:
-        environment |= {"DYNAMO_LITE_STRESS": "compile", "DYNAMO_LITE_BACKEND": backend}
+        environment |= {"DYNAMO_LITE_STRESS": options.mode, "DYNAMO_LITE_BACKEND": backend}
     root = Path(*paths[0].parts[: paths[0].parts.index("site-packages") + 1])
     command = [str(python), "-m", "pytest", "-q", "-rfE", "-p", "recorder", "-p", "no:cacheprovider"]
     command += ["-c", str(FOLDER / "pytest.ini"), "--rootdir", str(root), *SUITES[name.partition("/")[0]].options]
