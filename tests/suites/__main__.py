@@ -26,6 +26,7 @@ from tests.suites.table import SUITES, Suite
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "build" / "suites" / "{}.{}".format(*sys.version_info[:2])
+OVER = -1000  # no signal's number: the run was ended when its time was over
 
 
 @dataclass(slots=True)
@@ -162,7 +163,8 @@ def run(
     logs, scratch = FOLDER / "logs", FOLDER / "scratch"
     for folder in (logs, scratch):
         folder.mkdir(parents=True, exist_ok=True)
-    record, log = (logs / f"{name.replace('/', '-')}.{backend or 'plain'}.{suffix}" for suffix in ("json", "log"))
+    label = backend or ("plain" if chosen is None else "again")
+    record, log = (logs / f"{name.replace('/', '-')}.{label}.{suffix}" for suffix in ("json", "log"))
     record.unlink(missing_ok=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DYNAMO_LITE_")}
     environment |= {"SUITES_RECORD": str(record), "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
@@ -190,13 +192,13 @@ def run(
 
 
 def call(command: Sequence[str], environment: dict[str, str], folder: Path, out: int, timeout: float) -> int:
-    """The exit code of `command`, -1 where it took too long."""
+    """The exit code of `command`, OVER where it took too long."""
     try:
         return subprocess.run(
             command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=timeout
         ).returncode
     except subprocess.TimeoutExpired:
-        return -1
+        return OVER
 
 
 def differences(plain: Outcome, ours: Outcome) -> dict[str, str]:
@@ -211,7 +213,7 @@ def differences(plain: Outcome, ours: Outcome) -> dict[str, str]:
         elif before != after:
             found[test] = f"warns of {dict(after - before)} more and {dict(before - after)} less"
     if not ours.ended:
-        found[ours.latest] = f"is where the process ended, with code {ours.code}"
+        found[ours.latest] = "ran when the time was over" if ours.code == OVER else f"ended with code {ours.code}"
     return found
 
 
