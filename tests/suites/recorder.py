@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 if os.environ.get("DYNAMO_LITE_STRESS"):
@@ -28,6 +30,13 @@ def write(kind: str, test: str, text: object = "") -> None:
     """One line; opened anew each time, for a test may close what it has not opened."""
     with open(os.environ["SUITES_RECORD"], "a") as out:
         out.write(json.dumps([kind, test, text]) + "\n")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Seed what a test may draw from, whichever tests ran before it; some suites take another seed for each run."""
+    random.seed(0)
+    np.random.seed(0)
 
 
 @pytest.hookimpl(wrapper=True)
