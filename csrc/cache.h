@@ -43,7 +43,6 @@ typedef struct {
     PyObject *residual; /* code object or any callable(*slots, *outputs); NULL: the first output is the value */
     PyObject *exits;    /* tuple of what takes residual's place where a program ends at that exit; or NULL */
     char guards_native, program_native;
-    char plain_on_decline; /* false: a decline is raised as _C.Declined */
     char stores;           /* residual and exits store to objects from outside, and call let_in() when that is done */
     char defers;           /* interrupts wait while its exits only jump, and come where the user's code goes on; DL_DEFERS_ALL: residual, too */
     char judged;           /* calls of code that this is an entry of are timed: what loses runs plainly */

@@ -149,7 +149,7 @@ dl_objects_note(PyObject *object, int64_t tag, PyObject *number)
 PyObject *
 dl_objects_new(PyObject *firsts)
 {
-    Objects *self = PyObject_New(Objects, &DlObjects_Type);
+    Objects *self = PyObject_New(Objects, &dl_objects_type);
     if (self != NULL) {
         self->firsts = Py_NewRef(firsts);
         self->n = self->room = 0;
@@ -389,7 +389,7 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-PyTypeObject DlObjects_Type = {
+PyTypeObject dl_objects_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Objects",
     .tp_basicsize = sizeof(Objects),

@@ -31,9 +31,10 @@ from dynamo_lite import ops
 from dynamo_lite._C import Objects as Table
 from dynamo_lite._C import abi
 from dynamo_lite.capture.claims import hold, table_of
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS
-from dynamo_lite.capture.state import LoopPlan, PutNumber, Region, Retry, Tracer
+from dynamo_lite.capture.state import PutNumber, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,

@@ -354,10 +354,6 @@ class SequenceValue(Value):
         self.reads += 1
         return self.known
 
-    @items.setter
-    def items(self, items: list[Value]) -> None:
-        self.known = items
-
 
 def is_repeated(value: SequenceValue) -> bool:
     """Whether a list is the same item as often as the call says."""
