@@ -2,7 +2,7 @@
 # C compiler are enough. PYTHON=/path/to/python3.12 selects an interpreter; each version has its own .venv/<version>.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test test-all bench overhead fuzz big golden lint docs clean
+.PHONY: help setup demo quick test test-all bench overhead fuzz suites big golden lint docs clean
 
 # Sets $$python for the rest of the recipe line.
 venv = python=$$(.ci/venv "$(PYTHON)")
@@ -42,6 +42,9 @@ SEED ?= 0
 BACKEND ?= reference
 fuzz:  ## N=2000 random programs against plain Python; SEED=0 BACKEND=reference
 	@$(venv) && "$$python" -m tests.fuzz --backend $(BACKEND) --count $(N) --seed $(SEED) $(ARGS)
+
+suites:  ## other people's tests with every frame compiled: ARGS="scipy/ndimage hmmlearn"; without, what there is
+	@$(venv) && "$$python" -m tests.suites $(or $(ARGS),--list)
 
 big:  ## every kind of step and kernel over 2^31 elements on a stack of 1 MB (3-7 minutes, up to 5.5 GB)
 	@$(venv) && "$$python" -m tests.soak big $(ARGS)
