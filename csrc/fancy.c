@@ -460,7 +460,8 @@ get(DlRun *run, const DlCallStep *step, Walk *walk)
     }
     PyObject *array = dl_pool_array(run, type->descr, nd, shape, NULL);
     if (array == NULL) {
-        return -1;
+        PyErr_Clear(); /* NumPy says what there is no memory for */
+        return 2;
     }
     join_axes(walk);
     char *out = PyArray_BYTES((PyArrayObject *)array);

@@ -88,8 +88,11 @@ EINSUM_NS = 1.5
 BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of csrc in place of NumPy's: of a call,
     **{_C.histogram: (40000.0, 6.0), _C.median: (9000.0, 0.0)},  # and of an element of the operand with most
     **{_C.add_accumulate: (200.0, 1.5), _C.multiply_accumulate: (200.0, 1.5)},
-    **{_C.searchsorted: (0.0, 5.0), _C.interp: (0.0, 5.0)},
+    **{_C.searchsorted: (0.0, 5.0), _C.interp: (0.0, 5.0), _C.argmax: (0.0, 1.5), _C.argmin: (0.0, 1.5)},
 }
+SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
+GATHER_CAST_NS = 1.0  # of an index array of less than 8 bytes, which NumPy converts; of one that gathers rows
+GATHER_ROW_NS = 6.0
 NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
@@ -160,7 +163,9 @@ _MOVES = frozenset(  # nothing but memory, which kernels move as well, for the m
     ("concatenate", "stack", "repeat", "tile", "delete", "roll", "insert", "pad", "array_of")
 )
 _MASKED = frozenset(("masked", "put_masked"))
-_REPLACED = frozenset(("histogram", "histogram_weighted", "median", "accumulate", "searchsorted", "interp"))
+_REPLACED = frozenset(
+    ("histogram", "histogram_weighted", "median", "accumulate", "searchsorted", "interp", "argmax", "argmin")
+)
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
 MOST_ELEMENTS = 1 << 27
@@ -508,11 +513,26 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
 
 def _besides(node: Node, env: Env) -> float:
     """What NumPy takes more than a function of csrc that a program calls in its place."""
-    of_call, of_element = BESIDES.get(call(node)[0], (0.0, 0.0)) if node.op in _REPLACED else (0.0, 0.0)
     operands = [arg.array_type for arg in node.args if isinstance(arg, Node)]
+    if node.op == "advanced_index" and _takes_rows(node):
+        x, index = operands
+        of_element = GATHER_ROW_NS if x.ndim > 1 else GATHER_CAST_NS if index.dtype.itemsize < 8 else 0.0
+        return of_element * _count(index.shape, env)
+    of_call, of_element = BESIDES.get(call(node)[0], (0.0, 0.0)) if node.op in _REPLACED else (0.0, 0.0)
     if node.op.startswith("histogram") and operands[0].dtype.char not in COUNTED:
         return 0.0
+    if node.op in ("argmax", "argmin") and of_element:
+        is_last = node.params["axis"] == operands[0].ndim - 1
+        if is_last and _count(operands[0].shape[-1:], env) > SHORT_ROW:
+            return 0.0
     return of_call + of_element * max((_count(type_.shape, env) for type_ in operands), default=0.0)
+
+
+def _takes_rows(node: Node) -> bool:
+    """Whether an index is one array for the first axis."""
+    key = call(node)[1][1]
+    first, *others = key if isinstance(key, tuple) else (key,)
+    return isinstance(first, Node) and all(isinstance(one, slice) and one == slice(None) for one in others)
 
 
 def _is_listed(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:
