@@ -39,7 +39,6 @@ static const struct {
     {"worth", &dl_thresholds.worth, 1},
     {"clear", &dl_thresholds.clear, 1},
     {"close", &dl_thresholds.close, 1},
-    {"long_call", &dl_thresholds.long_call, 1e9},
     {"vouched", &dl_thresholds.vouched, 1},
     {"long_program", &dl_thresholds.long_program, 1e9},
     {"unsettled", &dl_thresholds.unsettled, 1},
@@ -211,7 +210,7 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
         settle(trial, before);
     }
     else {
-        trial->vouched = time >= dl_thresholds.long_call && native >= dl_thresholds.vouched * time
+        trial->vouched = time >= dl_thresholds.tried_time && native >= dl_thresholds.vouched * time
                          && native >= dl_thresholds.long_program * programs;
         trial->least_compiled = trial->n_compiled && trial->least_compiled < time ? trial->least_compiled : time;
         add_time(&trial->compiled, &trial->n_compiled, time);

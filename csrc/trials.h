@@ -16,7 +16,7 @@ typedef struct {
     double hot_function, hot_loop, hot_callee, polls_after, look, nudges;
     double short_function, short_call, brief_call, tried_short, tried_compiled, tried_plain, tried_unclear, sample_every;
     double rounds_judged, sampled_rounds, worth;
-    double tried_time, clear, close, long_call, vouched, long_program, unsettled;
+    double tried_time, clear, close, vouched, long_program, unsettled;
     double rest_of_few, first_rest, longest_rest, first_patience, longest_patience, stale;
 } DlThresholds;
 
