@@ -96,8 +96,8 @@ class Thresholds:
     tried_time: float = 0.010  # seconds that calls of either kind take, after which fewer are enough
     clear: float = 1.5  # times as fast: one plain call is enough, and later none
     close: float = 0.1  # share by which times differ that take three times as many calls to tell apart
-    # A call that takes `tried_time` is not run plainly to be timed where so much of it went into programs, which the cost
-    # model has judged.
+    # A call that takes `tried_time` is not run plainly to be timed where so much of it went into programs, which the
+    # cost model has judged.
     vouched: float = 0.75
     long_program: float = 50e-6  # seconds that these take each, on the average: of short ones it knows little
     unsettled: float = 0.25  # of a compiled call that is timed, at most: in code that may soon be compiled
