@@ -144,7 +144,7 @@ static PyArrayObject *
 accumulated(PyObject *object, Py_ssize_t axis, int multiplies)
 {
     PyArrayObject *x = (PyArrayObject *)object;
-    if (!PyArray_CheckExact(object) || !PyArray_ISCARRAY_RO(x) || PyArray_SIZE(x) == 0) {
+    if (!dl_is_packed_array(object) || PyArray_SIZE(x) == 0) {
         return NULL;
     }
     AccumulateAll run = find_all(PyArray_TYPE(x), multiplies);

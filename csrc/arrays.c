@@ -121,6 +121,17 @@ is_same(int type, int nd, const npy_intp *shape, npy_intp size)
     return same;
 }
 
+PyObject *
+dl_arrays_of_length(int type, int nd, const npy_intp *shape, const npy_intp *length)
+{
+    npy_intp whole[NPY_MAXDIMS];
+    memcpy(whole, shape, (size_t)nd * sizeof *whole);
+    if (length != NULL) {
+        whole[0] = *length;
+    }
+    return PyArray_SimpleNew(nd, whole, type);
+}
+
 int
 dl_arrays_register(void)
 {

@@ -56,6 +56,10 @@ dl_scalar_make(PyArray_Descr *descr, const void *value)
     return scalar;
 }
 
+/* An array of unset elements of a builtin dtype, in C order: of that shape, but for its length if one is given. A new
+   reference, or NULL with an error set. */
+PyObject *dl_arrays_of_length(int type, int nd, const npy_intp *shape, const npy_intp *length);
+
 /* See whether this NumPy's arrays are as they are made here: 0, or -1 with an error set. */
 int dl_arrays_register(void);
 

@@ -358,6 +358,32 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *
     return dl_build_dsts(builder, object, dsts, step->dsts) < 0 ? -1 : check_numbers(builder, object, step);
 }
 
+/* Which carried number the length of each carried array is: attribute "extents", rows of an array, an axis and a number. */
+static int
+build_lengths(DlBuilder *builder, PyObject *object, DlLoopStep *step)
+{
+    PyObject *extents = dl_build_tuple(object, "extents");
+    step->lengths = extents ? dl_build_rows(builder, step->n_carried, sizeof *step->lengths) : NULL;
+    int status = step->lengths ? 0 : -1;
+    for (int k = 0; k < step->n_carried && status == 0; k++) {
+        step->lengths[k] = -1;
+    }
+    for (Py_ssize_t i = 0; status == 0 && i < PyTuple_GET_SIZE(extents); i++) {
+        int place, axis, number;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(extents, i), "iii", &place, &axis, &number)) {
+            status = -1;
+        }
+        else if (place < 0 || place >= step->n_carried || number < 0 || number >= step->body->body->n_numbers) {
+            status = dl_build_refuse(builder, "an extent is no carried number", object);
+        }
+        else if (axis == 0) {
+            step->lengths[place] = number;
+        }
+    }
+    Py_XDECREF(extents);
+    return status;
+}
+
 /* When to pause: attribute "pause", None or a Symbol for the index and the condition; 0 or -1. */
 static int
 build_pause(DlBuilder *builder, PyObject *object, DlLoopStep *step)
@@ -414,6 +440,7 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
     PyObject *dsts = captured ? dl_build_tuple(object, "dsts") : NULL;
     int status = dsts ? build_values(builder, object, carried, captured, dsts, step) : -1;
     step->checked = status == 0 && dl_build_is_checked(builder, step->operands, step->n_operands, step->body, 1);
+    status = status ? status : build_lengths(builder, object, step);
     PyObject *machine = status == 0 ? PyObject_GetAttrString(object, "machine") : NULL;
     if (machine == NULL || (machine != Py_None && dl_machine_build(builder->program, machine, step) < 0)) {
         status = -1;

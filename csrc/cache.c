@@ -139,19 +139,18 @@ take_returns(DlEntry *self, PyObject *returns)
     return status;
 }
 
-/* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize, exits=(),
- *            pays=None, stores=False, returns=None). */
+/* CacheEntry(guards, program, residual, calls_python=True, least=0, most=sys.maxsize, exits=(), pays=None, stores=False,
+ *            returns=None). */
 static PyObject *
 entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", "least",
-                            "most",   "exits",   "pays",             "stores",       "returns", NULL};
+    static char *names[] = {"guards", "program", "residual", "calls_python", "least",
+                            "most",   "exits",   "pays",     "stores",       "returns", NULL};
     PyObject *guards, *program, *residual, *exits = NULL, *pays = NULL, *returns = NULL;
-    int plain_on_decline = 1, calls_python = 1, stores = 0;
+    int calls_python = 1, stores = 0;
     Py_ssize_t least = 0, most = PY_SSIZE_T_MAX;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnnO!OpO:CacheEntry", names, &guards, &program, &residual,
-                                     &plain_on_decline, &calls_python, &least, &most, &PyTuple_Type, &exits, &pays,
-                                     &stores, &returns)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|pnnO!OpO:CacheEntry", names, &guards, &program, &residual,
+                                     &calls_python, &least, &most, &PyTuple_Type, &exits, &pays, &stores, &returns)) {
         return NULL;
     }
     PyObject *parts[] = {guards, program, residual};
@@ -170,7 +169,6 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->program = or_null(program);
     self->residual = or_null(residual);
     self->exits = exits && PyTuple_GET_SIZE(exits) > 0 ? Py_NewRef(exits) : NULL;
-    self->plain_on_decline = (char)plain_on_decline;
     self->calls_python = (char)calls_python;
     self->stores = (char)stores;
     self->least = least;
@@ -262,7 +260,6 @@ static PyMemberDef entry_members[] = {
      "called where floating-point errors were to be reported the second, fourth, eighth ... time; or None"},
     {"restart", T_OBJECT, offsetof(DlEntry, restart), 0, "gives a function's code that comes back at a back edge; or None"},
     {"at_loop", T_BOOL, offsetof(DlEntry, at_loop), 0, "whether it begins with an iteration of a loop"},
-    {"plain_on_decline", T_BOOL, offsetof(DlEntry, plain_on_decline), READONLY, "false: a decline raises Declined"},
     {"calls_python", T_BOOL, offsetof(DlEntry, calls_python), READONLY, "whether residual may call Python functions"},
     {"defers", T_BYTE, offsetof(DlEntry, defers), 0,
      "1: interrupts wait while residual code of its exits runs, 2: while any does; they come where the user's code goes on"},
@@ -279,8 +276,7 @@ static PyMemberDef entry_members[] = {
 PyTypeObject dl_entry_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.CacheEntry",
-    .tp_doc = "CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize,"
-              " exits=())",
+    .tp_doc = "CacheEntry(guards, program, residual, calls_python=True, least=0, most=sys.maxsize, exits=())",
     .tp_basicsize = sizeof(DlEntry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = entry_new,

@@ -43,7 +43,6 @@ typedef struct {
     PyObject *residual; /* code object or any callable(*slots, *outputs); NULL: the first output is the value */
     PyObject *exits;    /* tuple of what takes residual's place where a program ends at that exit; or NULL */
     char guards_native, program_native;
-    char plain_on_decline; /* false: a decline is raised as _C.Declined */
     char stores;           /* residual and exits store to objects from outside, and call let_in() when that is done */
     char defers;           /* interrupts wait while its exits only jump, and come where the user's code goes on; DL_DEFERS_ALL: residual, too */
     char judged;           /* calls of code that this is an entry of are timed: what loses runs plainly */
@@ -111,6 +110,7 @@ typedef struct {
     int iterator;       /* which argument of this code is that loop's iterator, or the range that is left; -1: it has none */
     DlVisits visits;
     uint64_t cool_until; /* nobody is asked for an entry before */
+    uint64_t hits_then;  /* and how many hits there were when that was said */
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
     int64_t round_length;  /* iterations of the first plain round of a call, as the last calls have found; 0: one */
 } DlCache;

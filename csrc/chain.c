@@ -33,8 +33,7 @@ dl_chain_retreats(const DlChain *chain)
 int
 dl_chain_goes_on(const DlChain *chain, const DlEntry *entry)
 {
-    return entry->restart != NULL && dl_chain_retreats(chain) && entry->plain_on_decline
-           && dl_program_may_go_on(entry->program);
+    return entry->restart != NULL && dl_chain_retreats(chain) && dl_program_may_go_on(entry->program);
 }
 
 void

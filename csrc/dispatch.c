@@ -13,10 +13,6 @@
 #include "resumed.h"
 #include "values.h"
 
-PyObject *dl_declined_error;
-
-static PyTypeObject *guards_type, *program_type; /* borrowed from the module */
-
 /* ---- values ---- */
 
 /* Take over the items of `sequence`, whose reference is consumed (NULL: an error is set): 0 or -1. */
@@ -57,7 +53,7 @@ slots_tuple(PyObject *const *slots, Py_ssize_t n_slots)
 int
 dl_dispatch_is_guards(PyObject *value)
 {
-    return guards_type != NULL && Py_IS_TYPE(value, guards_type);
+    return Py_IS_TYPE(value, &dl_guards_type);
 }
 
 void
@@ -67,7 +63,7 @@ dl_dispatch_bind_entry(DlEntry *entry)
         entry->guards_native = 1;
         entry->n_inputs = dl_guards_n_inputs(entry->guards);
     }
-    if (entry->program != NULL && program_type != NULL && Py_IS_TYPE(entry->program, program_type)) {
+    if (entry->program != NULL && Py_IS_TYPE(entry->program, &dl_program_type)) {
         entry->program_native = 1;
         entry->n_outputs = dl_program_n_outputs(entry->program);
         entry->n_most_outputs = dl_program_n_most_outputs(entry->program);
@@ -128,7 +124,7 @@ take_decline_text(void)
     return text;
 }
 
-/* Note that entry's program declined after that time: DL_PLAIN, or DL_ERROR with Declined set where that was asked for. */
+/* Note that entry's program declined after that time: DL_PLAIN, or DL_ERROR with an error set. */
 static DlOutcome
 note_decline(DlCache *cache, DlEntry *entry, double time)
 {
@@ -143,16 +139,9 @@ note_decline(DlCache *cache, DlEntry *entry, double time)
         reason = take_decline_text();
     }
     dl_cache_note_decline(cache, entry, time, reason);
-    DlOutcome outcome = DL_PLAIN;
-    if (!entry->plain_on_decline) {
-        PyErr_SetObject(dl_declined_error, reason ? reason : Py_None);
-        outcome = DL_ERROR;
-    }
-    else if (entry->program_native && dl_program_reports(entry->program) && dl_entry_look_again(entry) < 0) {
-        outcome = DL_ERROR;
-    }
     Py_XDECREF(reason);
-    return outcome;
+    int failed = entry->program_native && dl_program_reports(entry->program) && dl_entry_look_again(entry) < 0;
+    return failed ? DL_ERROR : DL_PLAIN;
 }
 
 /* Run entry's program on inputs, for the call that world tells: DL_RAN with *outputs and what takes them, DL_PLAIN when it declined, DL_ERROR. */
@@ -171,7 +160,7 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
             return DL_ERROR;
         }
         DlEnd end = {-1, entry->n_outputs, .most = chain->most, .within = chain->within,
-                     .retreats = entry->plain_on_decline && dl_chain_retreats(chain)};
+                     .retreats = dl_chain_retreats(chain)};
         int status = dl_program_run(entry->program, inputs->items, outputs->items, entry->exits ? &end : NULL,
                                     entry->guards_native ? world : NULL);
         time = dl_program_time(entry->program);
@@ -758,36 +747,4 @@ dl_dispatch_go_on(DlCache *cache, PyObject *func, PyObject *on_miss, PyObject *v
     dl_hook_leave(&scope);
     Py_DECREF(cache);
     return outcome == DL_RAN ? value : NULL;
-}
-
-/* The type `name` of module, borrowed; NULL with an error set. */
-static PyTypeObject *
-type_of(PyObject *module, const char *name)
-{
-    PyObject *type = PyObject_GetAttrString(module, name);
-    if (type != NULL && !PyType_Check(type)) {
-        PyErr_Format(PyExc_TypeError, "dynamo_lite._C.%s is not a type", name);
-        Py_CLEAR(type);
-    }
-    Py_XDECREF(type); /* the module keeps it */
-    return (PyTypeObject *)type;
-}
-
-int
-dl_dispatch_learn_native_types(PyObject *module)
-{
-    guards_type = type_of(module, "Guards");
-    program_type = guards_type ? type_of(module, "Program") : NULL;
-    return program_type != NULL ? 0 : -1;
-}
-
-int
-dl_dispatch_register(PyObject *module)
-{
-    if (dl_declined_error == NULL) {
-        dl_declined_error =
-            PyErr_NewExceptionWithDoc("dynamo_lite._C.Declined",
-                                      "A program declined: it changed nothing, and plain Python runs.", NULL, NULL);
-    }
-    return dl_declined_error ? PyModule_AddObjectRef(module, "Declined", dl_declined_error) : -1;
 }

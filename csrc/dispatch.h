@@ -7,8 +7,6 @@
 
 #include "cache.h"
 
-extern PyObject *dl_declined_error; /* _C.Declined: raised by a program that changed nothing and did nothing */
-
 typedef enum { DL_ERROR = -1, DL_PLAIN = 0, DL_RAN = 1 } DlOutcome;
 
 /* Run a call of func (its code's cache is given; slots: its argument slots, borrowed, as the code numbers them).
@@ -33,11 +31,5 @@ int dl_dispatch_is_guards(PyObject *value);
 
 /* Fill in what entry's guards and program are and how many values they hand out. */
 void dl_dispatch_bind_entry(DlEntry *entry);
-
-/* Add Declined, Jump and Continuation to module: 0, or -1 with an error set. */
-int dl_dispatch_register(PyObject *module);
-
-/* Learn the types Guards and Program, which module has by now: 0, or -1 with an error set. */
-int dl_dispatch_learn_native_types(PyObject *module);
 
 #endif

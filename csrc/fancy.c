@@ -112,17 +112,11 @@ dl_fancy_build(DlCallStep *step)
 
 /* ---- run ---- */
 
+/* Whether the axes from `first` on lie packed. */
 static int
-is_packed(const DlReg *reg, int first)
+has_packed_rows(const DlReg *reg, int first)
 {
-    npy_intp expected = PyDataType_ELSIZE(reg->descr);
-    for (int axis = reg->nd - 1; axis >= first; axis--) {
-        if (reg->shape[axis] != 1 && reg->strides[axis] != expected) {
-            return 0;
-        }
-        expected *= reg->shape[axis];
-    }
-    return 1;
+    return dl_is_packed(PyDataType_ELSIZE(reg->descr), reg->nd - first, reg->shape + first, reg->strides + first);
 }
 
 /* Whether NumPy lays out a result's axes from `first` on as they stand in reg. It sorts them by their strides, also by
@@ -228,7 +222,7 @@ static int
 begin_walk(Walk *walk, DlRun *run, const DlFancy *fancy)
 {
     const DlReg *x = &run->regs[fancy->x];
-    if (x->kind != DL_ARRAY || x->nd < fancy->n_places || !is_packed(x, fancy->n_places)
+    if (x->kind != DL_ARRAY || x->nd < fancy->n_places || !has_packed_rows(x, fancy->n_places)
         || !(PyTypeNum_ISNUMBER(x->descr->type_num) || PyTypeNum_ISBOOL(x->descr->type_num))) {
         return 0;
     }
@@ -482,27 +476,6 @@ get(DlRun *run, const DlCallStep *step, Walk *walk)
     return 0;
 }
 
-/* The first byte of an array, and the one behind its last. */
-static void
-find_extent(const DlReg *reg, const char **begin, const char **end)
-{
-    *begin = reg->data;
-    *end = reg->data + PyDataType_ELSIZE(reg->descr);
-    for (int axis = 0; axis < reg->nd; axis++) {
-        npy_intp reach = (reg->shape[axis] - 1) * reg->strides[axis];
-        *(reach < 0 ? begin : end) += reach;
-    }
-}
-
-static int
-lie_apart(const DlReg *x, const DlReg *other)
-{
-    const char *begin, *end, *first, *last;
-    find_extent(x, &begin, &end);
-    find_extent(other, &first, &last);
-    return end <= first || last <= begin;
-}
-
 /* A number that is stored, in x's dtype, in `cell`; NULL where NumPy converts it in a way of its own. */
 static char *
 fill_cell(DlRun *run, PyObject *value, PyArray_Descr *descr, char *cell)
@@ -549,14 +522,14 @@ find_value(DlRun *run, const DlFancy *fancy, const Walk *walk, npy_intp *step, c
     if (value->kind == DL_SCALAR) {
         return walk->row == 1 ? dl_reg_cell(value) : NULL;
     }
-    if (!lie_apart(x, value)) {
+    if (dl_regs_may_share(x, value)) {
         return NULL;
     }
     if (value->nd == 0) {
         return walk->row == 1 ? value->data : NULL;
     }
     int rows = x->nd - walk->n_places;
-    if (value->nd != walk->nd + rows || !is_packed(value, 0)
+    if (value->nd != walk->nd + rows || !dl_reg_is_packed(value)
         || memcmp(value->shape, walk->shape, (size_t)walk->nd * sizeof *walk->shape) != 0
         || memcmp(value->shape + walk->nd, x->shape + walk->n_places, (size_t)rows * sizeof *walk->shape) != 0) {
         return NULL;
@@ -574,7 +547,7 @@ set(DlRun *run, const DlCallStep *step, Walk *walk)
     char cell[DL_CELL];
     char *value = x->writeable ? find_value(run, fancy, walk, &value_step, cell) : NULL;
     for (int k = 0; value != NULL && k < walk->n_places; k++) {
-        value = walk->places[k].reg == NULL || lie_apart(x, walk->places[k].reg) ? value : NULL;
+        value = walk->places[k].reg && dl_regs_may_share(x, walk->places[k].reg) ? NULL : value;
     }
     if (value == NULL) {
         return 2;

@@ -51,4 +51,11 @@ dl_is_packed(npy_intp itemsize, int nd, const npy_intp *shape, const npy_intp *s
     return 1;
 }
 
+/* Whether it is an array of NumPy's own class, aligned, of native byte order and packed in C order. */
+static inline int
+dl_is_packed_array(PyObject *object)
+{
+    return PyArray_CheckExact(object) && PyArray_ISCARRAY_RO((PyArrayObject *)object);
+}
+
 #endif

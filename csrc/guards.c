@@ -241,7 +241,7 @@ static PyMemberDef guards_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyTypeObject guards_type = {
+PyTypeObject dl_guards_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Guards",
     .tp_doc = "Guards(ops, inputs): checks that yield a graph's inputs; csrc/guards.def lists the ops.",
@@ -417,7 +417,7 @@ PyMethodDef dl_guards_functions[] = {
 int
 dl_guards_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || PyModule_AddType(module, &guards_type) < 0) {
+    if (dl_numpy_import() < 0 || PyModule_AddType(module, &dl_guards_type) < 0) {
         return -1;
     }
     PyObject *kinds = PyTuple_New(N_KINDS);

@@ -9,6 +9,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+extern PyTypeObject dl_guards_type; /* _C.Guards */
+
 /* Add the type Guards and the tuple GUARD_KINDS to the module; 0 or -1. */
 int dl_guards_register(PyObject *module);
 

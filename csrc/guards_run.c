@@ -497,8 +497,8 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
         case PART:
             passes = dl_guards_is_part(regs[op->reg[0]], regs[op->reg[1]], op->object[0]);
             break;
-        case APART:
-            passes = dl_guards_are_apart(regs[op->reg[0]], regs[op->reg[1]]);
+        case DISJOINT:
+            passes = dl_guards_are_disjoint(regs[op->reg[0]], regs[op->reg[1]]);
             break;
         case SAME:
             passes = regs[op->reg[0]] == regs[op->reg[1]];

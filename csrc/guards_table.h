@@ -62,7 +62,7 @@ int dl_guards_part_index(PyObject *index);
 int dl_guards_is_part(PyObject *part, PyObject *whole, PyObject *index);
 
 /* Whether two arrays certainly share no memory, by the first and the last byte of each. */
-int dl_guards_are_apart(PyObject *one, PyObject *other);
+int dl_guards_are_disjoint(PyObject *one, PyObject *other);
 
 /* Fill a new Guards from its two tuples: 0 or -1. */
 int dl_guards_build(DlGuards *self);

@@ -238,17 +238,11 @@ are_usual(PyObject *object, const Bins *bins)
     return grow;
 }
 
-static int
-is_packed(PyObject *object)
-{
-    return PyArray_CheckExact(object) && PyArray_ISCARRAY_RO((PyArrayObject *)object);
-}
-
 /* The counts, or sums, and edges; NULL with no error set where NumPy is to be asked. */
 static PyObject *
 histogram_of(PyObject *array, PyObject *n_bins, PyObject *range, PyObject *weights)
 {
-    if (!is_packed(array) || !PyLong_CheckExact(n_bins)) {
+    if (!dl_is_packed_array(array) || !PyLong_CheckExact(n_bins)) {
         return NULL;
     }
     PyArrayObject *its = (PyArrayObject *)array;
@@ -259,7 +253,7 @@ histogram_of(PyObject *array, PyObject *n_bins, PyObject *range, PyObject *weigh
         return NULL;
     }
     if (weights != Py_None
-        && (!is_packed(weights) || PyArray_TYPE((PyArrayObject *)weights) != NPY_DOUBLE
+        && (!dl_is_packed_array(weights) || PyArray_TYPE((PyArrayObject *)weights) != NPY_DOUBLE
             || PyArray_SIZE((PyArrayObject *)weights) != x.n)) {
         return NULL;
     }

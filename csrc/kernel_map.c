@@ -318,7 +318,7 @@ may_clash(const DlSpread *target, const DlSpread *other, int nd, const npy_intp 
     }
     int same = target->data == other->data && target->itemsize == other->itemsize
                && memcmp(target->strides, other->strides, (size_t)nd * sizeof *target->strides) == 0;
-    return !same && !dl_layout_apart(target->data, target->itemsize, target->strides, other->data, other->itemsize,
+    return !same && !dl_layout_disjoint(target->data, target->itemsize, target->strides, other->data, other->itemsize,
                                     other->strides, nd, shape);
 }
 

@@ -22,7 +22,7 @@ static const char *const reason_words[DL_N_DECLINES] = {
 #undef REASON
 };
 
-static PyObject *declined_error; /* owned: _C.Declined */
+PyObject *dl_declined_error;
 
 /* Read the symbols from the inputs and evaluate every expression; 0 or 1. */
 static DlStatus
@@ -556,8 +556,6 @@ dl_program_may_go_on(PyObject *object)
 
 /* ---- the Python type ---- */
 
-static PyTypeObject program_type;
-
 /* program(*inputs) -> tuple; raises Declined. */
 static PyObject *
 program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -580,7 +578,7 @@ program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObj
     if (status > 0) {
         PyObject *words = PyObject_GetAttrString(object, "last_decline");
         if (words != NULL) {
-            PyErr_SetObject(declined_error, words);
+            PyErr_SetObject(dl_declined_error, words);
             Py_DECREF(words);
         }
     }
@@ -590,7 +588,7 @@ program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObj
 DlProgram *
 dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part)
 {
-    DlProgram *self = (DlProgram *)program_type.tp_alloc(&program_type, 0);
+    DlProgram *self = (DlProgram *)dl_program_type.tp_alloc(&dl_program_type, 0);
     if (self == NULL) {
         return NULL;
     }
@@ -708,7 +706,7 @@ static PyGetSetDef program_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyTypeObject program_type = {
+PyTypeObject dl_program_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Program",
     .tp_doc = "Program(schedule, compile_kernel, num_threads=0, make_small=None): callable on the graph's inputs, gives the tuple of its outputs.",
@@ -756,9 +754,12 @@ dl_launch_register(PyObject *module)
         return -1;
     }
     dl_fold_register();
-    declined_error = PyObject_GetAttrString(module, "Declined");
-    if (declined_error == NULL || dl_kernel_register(module) < 0) {
+    dl_declined_error =
+        PyErr_NewExceptionWithDoc("dynamo_lite._C.Declined",
+                                  "A program declined: it changed nothing, and plain Python runs.", NULL, NULL);
+    if (dl_declined_error == NULL || PyModule_AddObjectRef(module, "Declined", dl_declined_error) < 0
+        || dl_kernel_register(module) < 0) {
         return -1;
     }
-    return PyModule_AddType(module, &program_type);
+    return PyModule_AddType(module, &dl_program_type);
 }

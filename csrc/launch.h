@@ -8,7 +8,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Add the types Program and CompiledKernel to the module (which has Declined already); 0 or -1. */
+extern PyTypeObject dl_program_type; /* _C.Program */
+extern PyObject *dl_declined_error;  /* _C.Declined: raised by a program that changed nothing and did nothing */
+
+/* Add Program, CompiledKernel and Declined to the module; 0 or -1. */
 int dl_launch_register(PyObject *module);
 
 /* Where a run ended: -1 at the end of the program, or the number of an exit; with so many outputs. */

@@ -435,7 +435,7 @@ add_steps(Steps *axes, int n, npy_intp stride, npy_intp count, int back)
 }
 
 int
-dl_layout_apart(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other, npy_intp other_itemsize,
+dl_layout_disjoint(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other, npy_intp other_itemsize,
                 const npy_intp *other_strides, int nd, const npy_intp *shape)
 {
     Steps axes[2 * DL_MAX_DIMS];

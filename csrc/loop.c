@@ -88,17 +88,17 @@ static DlStatus
 plan_pause(DlRun *run, const DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t *planned)
 {
     const DlScalars *table = &run->program->numbers;
-    DlAhead ahead = {step->pausing.first, step->pausing.last, step->pausing.values[0], step->pause, by};
+    DlInduction induction = {step->pausing.first, step->pausing.last, step->pausing.values[0], step->pause, by};
     uint64_t n = 0, looks = 0, certain = 1;
     if (!step->leaves || !run->ends) {
         return dl_decline(run, DL_REASON_CONDITION);
     }
     for (; n < length && certain != 0 && looks < PAUSE_AHEAD; looks++) {
-        run->numbers[ahead.index].i = (int64_t)((uint64_t)start + n * (uint64_t)by);
-        if (dl_scalar_eval(table, ahead.first, ahead.last, run->numbers)) {
+        run->numbers[induction.index].i = (int64_t)((uint64_t)start + n * (uint64_t)by);
+        if (dl_scalar_eval(table, induction.first, induction.last, run->numbers)) {
             return dl_decline(run, DL_REASON_NUMBER);
         }
-        certain = (uint64_t)dl_ahead_false_for(table, &ahead, run->numbers);
+        certain = (uint64_t)dl_induction_false_for(table, &induction, run->numbers);
         n = certain < length - n ? n + certain : length;
     }
     *planned = n;

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "arrays.h"
 #include "build.h"
 #include "fold.h"
 #include "fpflags.h"
@@ -609,6 +610,7 @@ static DlStatus
 take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Watch *watch)
 {
     const DlProgram *body = step->body;
+    const npy_intp *carried_numbers = word + step->n_carried * DL_RESULT_WORDS;
     for (int k = 0; k < step->n_carried; k++, word += DL_RESULT_WORDS) {
         DlReg *dst = &run->regs[step->dsts[k]];
         if (step->machine->types[k] == NPY_OBJECT) {
@@ -628,7 +630,8 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
             dl_reg_take_cell(dst, given->descr, word);
             continue;
         }
-        PyObject *array = PyArray_SimpleNew(given->nd, given->shape, step->machine->types[k]);
+        const npy_intp *length = step->lengths[k] < 0 ? NULL : &carried_numbers[step->lengths[k]];
+        PyObject *array = dl_arrays_of_length(step->machine->types[k], given->nd, given->shape, length);
         if (array == NULL) {
             return -1;
         }

@@ -218,15 +218,7 @@ dl_machine_list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t in
         return 1;
     }
     *item = PyList_GET_ITEM(list, index);
-    if (place < 0) {
-        return 0;
-    }
-    PyObject **kept = &((PyObject **)block[DL_WORD_KEPT])[place], *old = *kept;
-    if (old != *item) {
-        *kept = Py_NewRef(*item);
-        Py_XDECREF(old);
-    }
-    return 0;
+    return place < 0 ? 0 : dl_machine_keep(block, place, *item);
 }
 
 /* An item of a tuple of so many, which is kept in a place; 1 where it is no such tuple. */

@@ -184,7 +184,7 @@ clashes(const struct DlPlan *plan, const DlNest *nest, int n_operands, int t)
         }
         int same = i < n_operands && data == its && nest->spread[t].itemsize == nest->spread[i].itemsize
                    && memcmp(target->nest_strides, other->nest_strides, (size_t)plan->nd * sizeof(npy_intp)) == 0;
-        if (!same && !dl_layout_apart(data, nest->spread[t].itemsize, target->nest_strides, its,
+        if (!same && !dl_layout_disjoint(data, nest->spread[t].itemsize, target->nest_strides, its,
                                      nest->spread[i].itemsize, other->nest_strides, plan->nd, plan->nest_shape)) {
             return 1;
         }

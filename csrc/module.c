@@ -3,11 +3,10 @@
 #include <Python.h>
 
 #include "abi.h"
-#include "apart.h"
 #include "back_edge.h"
 #include "cache.h"
-#include "dispatch.h"
 #include "eval_hook.h"
+#include "freeze.h"
 #include "guards.h"
 #include "interrupts.h"
 #include "launch.h"
@@ -15,11 +14,11 @@
 /* The files with functions for Python, each of which has a table of them, dl_<file>_functions; and the types that need
  * nothing but to be there. */
 #define FILES(X) \
-    X(accumulate) X(apart) X(back_edge) X(bands) X(blocks) X(cache) X(draws) X(eval_hook) X(extremes) X(guards) \
+    X(accumulate) X(back_edge) X(bands) X(blocks) X(cache) X(draws) X(eval_hook) X(extremes) X(freeze) X(guards) \
     X(histogram) X(interrupts) X(kernel_code) X(launch) X(machine) X(machine_lists) X(memory) X(nearest) X(search) \
     X(small) X(statistics) X(terms) X(threads) X(trials) X(watch) X(world)
 #define TYPES(X) \
-    X(dl_compiled_function_type) X(dl_continuation_type) X(dl_init_type) X(dl_jump_type) X(DlObjects_Type) \
+    X(dl_compiled_function_type) X(dl_continuation_type) X(dl_init_type) X(dl_jump_type) X(dl_objects_type) \
     X(dl_poll_type) X(dl_round_type)
 
 #define DECLARE_FUNCTIONS(file) extern PyMethodDef dl_##file##_functions[];
@@ -43,10 +42,8 @@ PyInit__C(void)
     static PyMethodDef *const functions[] = {FILES(FUNCTIONS)};
     static PyTypeObject *const types[] = {TYPES(TYPE)};
     static int (*const registrations[])(PyObject *) = {
-        dl_dispatch_register, /* Declined first: programs raise it */
-        dl_guards_register, dl_launch_register, dl_dispatch_learn_native_types,
-        dl_cache_register,  dl_hook_register, dl_interrupts_register, dl_back_edge_register, dl_abi_register,
-        dl_apart_register,
+        dl_guards_register,     dl_launch_register,    dl_cache_register, dl_hook_register,
+        dl_interrupts_register, dl_back_edge_register, dl_abi_register,   dl_freeze_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {

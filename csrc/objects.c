@@ -86,17 +86,24 @@ place_of(const Objects *self, int64_t tag)
     return low;
 }
 
-/* An item of the list or tuple at `number` of `firsts`, borrowed; NULL where there is none. */
+/* An item of the list or tuple at `number` of `firsts`, or where that has parts added, one of those of a tuple that is
+ * the item; borrowed, NULL where there is none. */
 static PyObject *
 item_at(PyObject *firsts, Py_ssize_t number, Py_ssize_t place)
 {
+    Py_ssize_t part = number / DL_LISTED_PARTS;
+    number %= DL_LISTED_PARTS;
     PyObject *of = number < PyTuple_GET_SIZE(firsts) ? PyTuple_GET_ITEM(firsts, number) : NULL;
     if (of == NULL || !(PyList_Check(of) || PyTuple_Check(of))) {
         return NULL;
     }
     Py_ssize_t length = PySequence_Fast_GET_SIZE(of);
     place += place < 0 ? length : 0;
-    return place >= 0 && place < length ? PySequence_Fast_GET_ITEM(of, place) : NULL;
+    PyObject *item = place >= 0 && place < length ? PySequence_Fast_GET_ITEM(of, place) : NULL;
+    if (item == NULL || part == 0) {
+        return item;
+    }
+    return PyTuple_Check(item) && part <= PyTuple_GET_SIZE(item) ? PyTuple_GET_ITEM(item, part - 1) : NULL;
 }
 
 PyObject *
@@ -149,7 +156,7 @@ dl_objects_note(PyObject *object, int64_t tag, PyObject *number)
 PyObject *
 dl_objects_new(PyObject *firsts)
 {
-    Objects *self = PyObject_New(Objects, &DlObjects_Type);
+    Objects *self = PyObject_New(Objects, &dl_objects_type);
     if (self != NULL) {
         self->firsts = Py_NewRef(firsts);
         self->n = self->room = 0;
@@ -389,7 +396,7 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-PyTypeObject DlObjects_Type = {
+PyTypeObject dl_objects_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Objects",
     .tp_basicsize = sizeof(Objects),

@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-extern PyTypeObject DlObjects_Type;
+extern PyTypeObject dl_objects_type;
 
-#define DL_OBJECTS_CHECK(object) Py_IS_TYPE(object, &DlObjects_Type)
+#define DL_OBJECTS_CHECK(object) Py_IS_TYPE(object, &dl_objects_type)
 
 /* A new table; firsts: a tuple of the objects from before the loop. NULL with an error set. */
 PyObject *dl_objects_new(PyObject *firsts);

@@ -1,5 +1,5 @@
 /* Parts: whether one array lies where a part of another one does, as the guard "part" asks, or shows none of its
- * memory, as the guard "apart" asks. */
+ * memory, as the guard "disjoint" asks. */
 #include "guards.h"
 
 #include "geometry.h"
@@ -72,7 +72,7 @@ dl_guards_is_part(PyObject *part, PyObject *whole, PyObject *index)
 }
 
 int
-dl_guards_are_apart(PyObject *one, PyObject *other)
+dl_guards_are_disjoint(PyObject *one, PyObject *other)
 {
     if (!PyArray_CheckExact(one) || !PyArray_CheckExact(other)) {
         return 0;

@@ -225,7 +225,7 @@ typedef struct {
     int n_carried, n_operands;
     DlOperand *operands;     /* the initial carried values, then what the body captures: registers and numbers */
     uint8_t *moves;          /* of each carried: nobody else needs the initial value, the loop may free it */
-    int32_t *dsts;
+    int32_t *dsts, *lengths; /* lengths: of each carried array, the carried number that it is as long as, or -1 */
     int leaves;              /* a Leave step follows: it may end between two iterations */
     int checked;             /* what it writes shares memory with nothing else that goes in: the body around it has looked */
     DlYields yields;
@@ -784,7 +784,7 @@ int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, const ui
 
 /* Whether no element of one array over `shape` has a byte of the other's: bounds that meet say little of columns, or of
  * the halves of a matrix. 0 where that takes long to tell. */
-int dl_layout_apart(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
+int dl_layout_disjoint(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
                     npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape);
 
 /* ---- reduce.c ---- */

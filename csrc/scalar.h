@@ -57,17 +57,18 @@ int dl_scalar_as_comparison(PyObject *expr, DlComparison *comparison);
 /* Evaluate instructions first..last-1; 0, or 1 to decline (overflow, division by zero, inexact comparison). */
 int dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values);
 
-/* ---- ahead.c ---- */
+/* ---- induction.c ---- */
 
-/* What is asked ahead of a loop: bool `value`, which instructions first..last-1 compute from `index`, which grows by `by`. */
+/* A condition on an induction variable: the bool `value`, which instructions first..last-1 compute from `index`. That
+ * grows by `by` from one iteration to the next. */
 typedef struct {
     int32_t first, last, index, value;
     int64_t by;
-} DlAhead;
+} DlInduction;
 
-/* Once these instructions are evaluated: for how many numbers, the one at hand included, the value is false for certain;
- * 0 where it is true now. */
-int64_t dl_ahead_false_for(const DlScalars *table, const DlAhead *ahead, const DlNumber *values);
+/* For how many iterations, the one at hand included, the condition is false for certain; 0 where it is true now.
+ * The instructions have been evaluated for the iteration at hand. */
+int64_t dl_induction_false_for(const DlScalars *table, const DlInduction *iv, const DlNumber *values);
 
 /* ---- functions.c ---- */
 

@@ -1,4 +1,4 @@
-/* The operations of instructions on numbers, for scalar.c and ahead.c. */
+/* The operations of instructions on numbers, for scalar.c and induction.c. */
 #ifndef DL_SCALAR_OPS_H
 #define DL_SCALAR_OPS_H
 

@@ -4,6 +4,8 @@
  * its answer depends on the order of the keys, NaNs, few keys. */
 #include "search.h"
 
+#include "geometry.h"
+
 #include <string.h>
 
 #define GROUP 16
@@ -106,12 +108,11 @@ dl_search_places(npy_intp type_num, npy_intp ups, const char *a, npy_intp n, con
     return !search((int)type_num, a, n, keys, (npy_intp *)places, count, ups != 0);
 }
 
-/* Whether it is an array that lies packed, in C order. */
+/* Whether it is a packed array of that type. */
 static int
 is_packed(PyObject *object, int type_num)
 {
-    return PyArray_CheckExact(object) && PyArray_TYPE((PyArrayObject *)object) == type_num
-           && PyArray_ISCARRAY_RO((PyArrayObject *)object);
+    return dl_is_packed_array(object) && PyArray_TYPE((PyArrayObject *)object) == type_num;
 }
 
 /* The places of the keys in a vector, as a fresh array of the keys' shape; NULL without an error where NumPy is asked. */

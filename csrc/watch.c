@@ -738,7 +738,8 @@ watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
 
 /* cool(function, seconds=0.0): what is asked about, the function, or the loop which a resume function begins with, takes
    its time once more before it is hot, and so many seconds at least. Another resume function runs plainly so long: at the
-   next back edge the loop goes on compiled. */
+   next back edge the loop goes on compiled. So does one of which an entry has run since the latest such answer: it is for
+   an iteration now and then that there is none. */
 static PyObject *
 cool(PyObject *module, PyObject *args)
 {
@@ -753,7 +754,9 @@ cool(PyObject *module, PyObject *args)
         return NULL;
     }
     uint64_t until = dl_now() + (uint64_t)(seconds * 1e9);
-    if (cache->round != NULL && cache->round->header == cache) {
+    int is_seldom = cache->counters.hits > cache->hits_then;
+    cache->hits_then = cache->counters.hits;
+    if (cache->round != NULL && cache->round->header == cache && !is_seldom) {
         dl_round_cool(cache->round, seconds);
     }
     else if (cache->round != NULL) {

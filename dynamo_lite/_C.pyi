@@ -40,6 +40,7 @@ class Abi(NamedTuple):
     FIRST_PIPELINE_REASON: int
     LISTED_AT: int
     LISTED_BY: int
+    LISTED_PARTS: int
     MAX_REASONS: int
     SCRATCH_ALIGNMENT: int
     PLACE_WORDS: int
@@ -367,10 +368,10 @@ class CacheEntry:
     residual: callable(*slots, *outputs) -> the value or a Continuation, or None (the first output is the value). A
     function gets the globals and, where its free variables are the user function's, the closure of the function
     called. A code object becomes such a function at each call (about 50 ns more), so that the entry keeps nobody's
-    cells alive: the form for code with free variables. plain_on_decline False: a decline is raised. calls_python False
-    promises that residual calls no Python function, so that the frame hook can stay away. With neither program nor
-    residual, calls that pass the guards run plainly, and so do those whose largest input array has fewer than `least`
-    or more than `most` elements, or of whose inputs `pays`, a bool Scalar, is not true.
+    cells alive: the form for code with free variables. calls_python False promises that residual calls no Python
+    function, so that the frame hook can stay away. With neither program nor residual, calls that pass the guards run
+    plainly, and so do those whose largest input array has fewer than `least` or more than `most` elements, or of whose
+    inputs `pays`, a bool Scalar, is not true.
     exits[k], called like residual but with the number of iterations done before the
     outputs, takes its place where a program ends at exit k, a loop that was left. An entry that an on_miss made is seen
     by that on_miss's calls alone, one added by add_entry() by everybody's. returns: what residual does if that is only
@@ -384,7 +385,6 @@ class CacheEntry:
     look_again: Callable[[CacheEntry], object] | None
     restart: Callable[[types.FunctionType], types.FunctionType | None] | None
     at_loop: bool
-    plain_on_decline: bool
     calls_python: bool
     least: int
     most: int
@@ -399,7 +399,6 @@ class CacheEntry:
         guards: Guards | Callable[[types.FunctionType, tuple[Any, ...]], Sequence[Any] | None] | None,
         program: Program | Callable[..., Sequence[Any]] | None,
         residual: Callable[..., Any] | types.CodeType | None,
-        plain_on_decline: bool = True,
         calls_python: bool = True,
         least: int = 0,
         most: int = ...,
@@ -682,8 +681,8 @@ class BackEdge:
 def watch(on_miss: OnMiss | None, on_hot: Callable[..., object] | None, limits: Thresholds | None) -> None: ...
 def cool(function: types.FunctionType, seconds: float = 0.0, /) -> None: ...
 def forget_term(table: dict[Any, Any], key: object, reference: object, /) -> None: ...
-SETS_APART: int  # 0 where the collector has no lists to take objects from (3.14, free-threaded)
-def set_apart(function: Callable[[], _T], /) -> _T: ...
+FREEZES: int  # 0 where the collector has no lists to take objects from (3.14, free-threaded)
+def freeze_made_by(function: Callable[[], _T], /) -> _T: ...
 def drop_frame(exception: BaseException, /) -> bool: ...
 def rounds_of_rests(type: type, /) -> None:
     """Have the length hint of objects of that class say how many rounds a loop has left."""

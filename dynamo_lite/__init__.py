@@ -63,7 +63,7 @@ def __getattr__(name: str) -> Any:
     # NB: an import that is cut short leaves modules behind that cannot be imported again (each op is defined once).
     # What is made meanwhile stays for good: the garbage collector need not go over it as long as the process runs.
     c = import_module("dynamo_lite._C")
-    module = c.set_apart(partial(c.uninterrupted, import_module, place))
+    module = c.freeze_made_by(partial(c.uninterrupted, import_module, place))
     value = globals()[name] = getattr(module, name)
     return value
 

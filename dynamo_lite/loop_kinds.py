@@ -34,7 +34,8 @@ class LoopKind:
 
 def kind_of(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any] = _NOTHING) -> LoopKind:
     """The kind of a loop. names: the globals of its function; values: what its variables hold, if that is known."""
-    found = _operations_of(code, loop.body, names, 2, {})
+    seldom = _seldom(code, loop)
+    found = _operations_of(code, [index for index in loop.body if index not in seldom], names, 2, {})
     if found is None or "BINARY_OP" not in found:
         return LoopKind(0)
     count = sum(found[name] for name in _COUNTED)
@@ -43,6 +44,23 @@ def kind_of(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[st
         return LoopKind(OF_NUMBERS if "NumPy" in found else OF_ELEMENTS, count)
     is_of_arrays = "NumPy" in found and found.keys().isdisjoint(_NOT_OF_ARRAYS)
     return LoopKind(OF_ARRAYS if is_of_arrays else 0, count)
+
+
+def _seldom(code: Code, loop: Loop) -> set[int]:
+    """The instructions that only some rounds of a loop run, under `if i % 100 == 0:` or `if not i % 100:`, where they
+    call something: a loop that is compiled is left for these rounds."""
+    found: set[int] = set()
+    for index in loop.body:
+        often, of = code.instrs[index - 1], code.instrs[index]
+        if of.op != "BINARY_OP" or of.arg != "%" or (type(often.arg) is int and often.arg < _OFTEN):
+            continue
+        then = code.instrs[index + 1 : index + 4]
+        is_compared = len(then) == 3 and then[1].op == "COMPARE_OP" and then[1].arg == "=="
+        jump = then[2 if is_compared else 0]
+        if jump.op == ("POP_JUMP_IF_FALSE" if is_compared else "POP_JUMP_IF_TRUE"):
+            under = range(index + (4 if is_compared else 2), jump.target or 0)
+            found.update(under if any(code.instrs[place].op == "CALL" for place in under) else ())
+    return found
 
 
 def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
@@ -123,10 +141,11 @@ def _is_of_python(value: object) -> bool:
     return of in ("builtins", *_NUMBER_MODULES)
 
 
+_OFTEN = 10  # what a counter is divided by, below which what hangs on that is not seldom
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 _NUMBER_MODULES = ("math", "cmath", "random")
 _OF_NUMBERS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP"))
-_COUNTED = ("BINARY_OP", "CALL", "BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP", "UNARY_NEGATIVE")
+_COUNTED = ("BINARY_OP", "CALL", "CALL_KW", "BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP", "UNARY_NEGATIVE")
 _OF_SMALL_ARRAYS = frozenset(  # methods
     ("all", "any", "argmax", "argmin", "astype", "copy", "dot", "item", "max", "mean", "min", "prod", "std", "sum")
 )

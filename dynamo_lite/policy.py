@@ -43,7 +43,7 @@ class Thresholds:
     budget_numbers: float = 3.0  # and of one of numbers or small arrays, or of what such a one is only guessed to take
     budget_elements: float = 6.0  # and of one of numbers and elements alone, which wins nearly all of it
     called_again: int = 3  # calls of a function with such loops, after which as many more are expected
-    small_operation: float = 0.8e-6  # seconds of an operation of NumPy's at most, which then are those of its call
+    small_operation: float = 1.0e-6  # seconds of an operation of NumPy's at most, which then are those of its call
     numeric_share: float = 0.5  # of what a loop takes, in such innermost ones of what it calls, makes it one of them
     budget_later: float = 0.2  # that part
     budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts

@@ -91,7 +91,7 @@ class Watch:
 
         def make() -> types.CodeType:
             if not made:  # NB: what is remembered of each function's code would be gone over at each full collection
-                made.append(_C.set_apart(lambda: self._polled(code, entries=True)))
+                made.append(_C.freeze_made_by(lambda: self._polled(code, entries=True)))
             return made[0]
 
         poll = _C.Poll(code, make=make, waits=not may_loop(code))
@@ -231,7 +231,7 @@ class Watch:
             with budget.timed():
                 backend = self.backend or config.backend
                 began = thread_time()
-                make = _C.set_apart(lambda: _import_compiler(backend))
+                make = _C.freeze_made_by(lambda: _import_compiler(backend))
                 self.budget.imported(thread_time() - began)
                 self.compilation = make(
                     None,
@@ -446,7 +446,8 @@ class Watch:
         return self.looked_into[round_] >= least or spent > self.limits.numeric_share * round_.plain
 
     def _is_of_small_arrays(self, inner: _C.Round, found: LoopKind) -> bool:
-        return inner.plain * 1e-9 < self.limits.small_operation * found.operations * inner.n_plain
+        taken = self._own_share() * inner.plain * 1e-9
+        return taken < self.limits.small_operation * found.operations * inner.n_plain
 
     def _own_share(self) -> float:
         """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while

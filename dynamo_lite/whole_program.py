@@ -50,10 +50,10 @@ class Program:
             self.refusal = _C.hook_refusal()
             if self.refusal:
                 return code
-            self.watch = _C.set_apart(self._watch)
+            self.watch = _C.freeze_made_by(self._watch)
             _C.memory_install(config.pool_bytes, fill=config.check > 0, stay=True)
         watch = self.watch  # NB: the collector would go over all that importing NumPy has made
-        made: types.CodeType = _C.set_apart(lambda: watch.watched(code))
+        made: types.CodeType = _C.freeze_made_by(lambda: watch.watched(code))
         return made
 
     def _watch(self) -> Watch:

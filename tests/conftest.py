@@ -58,7 +58,7 @@ def no_mode() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_objects() -> None:
-    """What earlier files have left alive is set apart from the collector: tests that collect would take ever longer."""
+    """What earlier files have left alive is frozen: tests that collect would take ever longer."""
     gc.collect()
     gc.freeze()
 

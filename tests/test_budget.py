@@ -216,3 +216,27 @@ def test_rounds_that_have_less_to_do_have_not_saved_what_the_first_ones_took() -
     (known,) = made.watch.rounds.values()
     assert known.entered > 0
     assert made.watch._known_savings() < 0.1  # 30 rounds took 0.12 s, the others next to nothing
+
+
+def test_a_loop_goes_on_compiled_behind_an_iteration_that_may_not_be_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def total(x: Any, n: int) -> float:
+        found = 0.0
+        for i in range(n):
+            found += float((x * i).sum())
+            if i % 100 == 0:
+                print(i)
+        return found
+
+    made = watched.Watched(total, watched.LOOPS_AT_ONCE, "reference")
+    watch, fast, x = made.watch, made.function, np.arange(10.0)
+    monkeypatch.setattr(watch.budget, "allows", lambda *_, **__: not watch.asked)  # one attempt, and no more
+    monkeypatch.setattr(watch.budget, "wait", lambda *_: 1e6)
+    try:
+        assert fast(x, 3000) == total(x, 3000)
+    finally:
+        watch.end()
+    printed = capsys.readouterr().out.split()
+    assert printed[: len(printed) // 2] == printed[len(printed) // 2 :] == list(map(str, range(0, 3000, 100)))
+    assert made.stats()["native_calls"] >= 20

@@ -104,11 +104,37 @@ def of_others(x: Any, n: int) -> Any:
     return total
 
 
+def of_prints_now_and_then(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = np.exp(-x).dot(x) + x
+        if i % 100 == 0:
+            print(i, x.tolist())
+        if not (i + 1) % n:
+            print(f"{x.sum()}")
+    return x
+
+
+def of_frequent_prints(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = np.exp(-x).dot(x) + x
+        if i % 2 == 0:
+            print(i)
+    return x
+
+
+def of_remainders(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = np.exp(-x) + i % 100
+        print(x)
+    return x
+
+
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
         *[(of_elements, OF_NUMBERS), (of_appended, OF_ELEMENTS), (of_calls, OF_ELEMENTS), (of_products, OF_NUMBERS)],
         *[(of_small_arrays, OF_ARRAYS), (of_printed, 0)],
+        *[(of_prints_now_and_then, OF_ARRAYS), (of_frequent_prints, 0), (of_remainders, 0)],
         *[(of_objects, 0), (of_texts, 0), (of_texts_of_others, 0), (of_others, 0)],
     ],
 )

@@ -759,7 +759,7 @@ def test_a_function_without_loops_gets_polls_once_it_has_taken_time() -> None:
         watch.end()
 
 
-@pytest.mark.skipif(not _C.SETS_APART, reason="this Python's lists are not known")
+@pytest.mark.skipif(not _C.FREEZES, reason="this Python's lists are not known")
 def test_what_is_remembered_of_code_is_not_gone_over_by_the_collector() -> None:
     watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=1e6))
     names: dict[str, Any] = {}

@@ -36,8 +36,6 @@ from dynamo_lite.program.ir import (
     walk,
 )
 
-# Where a function of C takes the address of its result, and which ones take the block.
-
 
 def emit_loop(routine: Routine, name: str) -> tuple[str, Loops, int]:
     """The C file that defines `name`, the NumPy loops it calls, and the scratch memory it needs."""

@@ -58,7 +58,6 @@ Loops = tuple[tuple[np.ufunc, tuple[DType, ...]], ...]  # NumPy's, each of a fun
 RETURNED = {
     getattr(abi, name): name.removeprefix("RETURNED_").lower() for name in dir(abi) if name.startswith("RETURNED_")
 }
-# Where a function of C takes the address of its result, and which ones take the block.
 
 
 def emit_loop(routine: Routine) -> tuple[str, Loops, int]:

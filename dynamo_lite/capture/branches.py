@@ -34,14 +34,15 @@ from dynamo_lite.capture.choices import (
     none_condition,
 )
 from dynamo_lite.capture.compound import ends_of_condition
-from dynamo_lite.capture.leaving import index_name, way_number
+from dynamo_lite.capture.leaving import exit_name, index_name
 from dynamo_lite.capture.loop_code import always_read, joins, meeting, same_code
+from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.object_lists import convert_all
 from dynamo_lite.capture.places import Snapshot, changed, place_at, put, restore, snapshot
 from dynamo_lite.capture.sameness import mutable_state, unchanged
-from dynamo_lite.capture.state import Frame, LoopKey, Region, Retry, Ways
+from dynamo_lite.capture.state import Frame, Region, Retry, SideExits
 from dynamo_lite.capture.value import (
     Break,
     ConstantValue,
@@ -89,8 +90,8 @@ class Walk:
     """One iteration of the loop of `frame` that `header` heads. exit: where it goes on behind the loop.
 
     loop: its instructions, those on the way out of it too. iterator: of a `for`, which lies on the stack. refuse: what
-    to do where it cannot be traced, with a break's reason and detail; it does not return. apart: where else it may go
-    on behind the loop, or in the middle of an iteration; the local `number` says where. starts: where ways out begin;
+    to do where it cannot be traced, with a break's reason and detail; it does not return. side_exits: where else it may
+    go on after the loop, or in the middle of an iteration; the local `number` says where. starts: where ways out begin;
     way: the one that is being traced. leave_at: told where an iteration may be left for what cannot be traced there,
     and what locals hold; it returns if that cannot be.
     """
@@ -102,7 +103,7 @@ class Walk:
     refuse: Refuse
     exit: int
     iterator: IteratorValue | None
-    apart: tuple[int, ...] = ()
+    side_exits: tuple[int, ...] = ()
     starts: frozenset[int] = frozenset()
     way: int | None = None
     leave_at: Callable[[int, dict[str, Value]], None] | None = None
@@ -116,14 +117,14 @@ class Walk:
     def __post_init__(self) -> None:
         self.joins = joins(self.frame.code, self.loop, self.header)
         self.depth = len(self.frame.stack)
-        self.number = way_number(self.header)
+        self.number = exit_name(self.header)
 
     def run(self, join: int | None = None, begins: bool = True) -> GoesOn | None:
         """Trace up to `join`, or to the end of the iteration; None at `join`. begins: the header is the first."""
         frame = self.frame
         while True:
-            if frame.ways is not None:
-                goes_on = self._go_apart(frame.ways)
+            if frame.side_exits is not None:
+                goes_on = self._follow_side_exits(frame.side_exits)
                 if goes_on is not None:
                     return goes_on
                 continue
@@ -136,8 +137,8 @@ class Walk:
             if frame.index == self.header and not begins:
                 return True
             begins = False
-            if frame.index in self.apart:
-                self._leave_apart()
+            if frame.index in self.side_exits:
+                self._leave_by_side_exit()
                 return False
             if frame.index in self.starts:
                 self.way = frame.index
@@ -175,8 +176,8 @@ class Walk:
         if len(frame.stack) != self.depth:
             self.refuse("loop-exit", "return")
 
-    def _leave_apart(self) -> None:
-        """Where a way out begins that is not traced here."""
+    def _leave_by_side_exit(self) -> None:
+        """End the iteration where a side exit begins, which is not traced here; a local says which."""
         frame = self.frame
         self.leaves = True
         self.places.add(frame.index)
@@ -187,7 +188,7 @@ class Walk:
         if others or not only or (gone and frame.index in self.inside):
             self.refuse("loop-exit", "a way on which its stack is another")
         del frame.stack[self.depth :]
-        frame.locals[self.number] = ConstantValue(None, 1 + self.apart.index(frame.index))
+        frame.locals[self.number] = ConstantValue(None, 1 + self.side_exits.index(frame.index))
 
     # -- choices ----------------------------------------------------------------------------------
 
@@ -207,7 +208,7 @@ class Walk:
             frame.index = ahead[truth]
 
         while not self.ends and self._is_compound():
-            kept = self.starts.union(self.apart)
+            kept = self.starts.union(self.side_exits)
             ends = ends_of_condition(frame.code, self.loop, self.header, (ahead[False], ahead[True]), kept)
             if ends is None:
                 break
@@ -232,23 +233,23 @@ class Walk:
         tracer = self.machine.tracer
         return tracer.in_loop and tracer.plans[tracer.regions[0].key].compound
 
-    def _go_apart(self, ways: Ways) -> GoesOn | None:
-        """Trace the ways on which an inner loop may have been left, and the one behind it, to where they meet."""
+    def _follow_side_exits(self, exits: SideExits) -> GoesOn | None:
+        """Trace the side exits of an inner loop, and what comes after it, to where they meet."""
         frame, index = self.frame, self.frame.index
-        number = as_scalar(ways.number)
+        number = as_scalar(exits.number)
         assert number is not None
-        (place, under), *others = ways.places
-        join = meeting(frame.code, self.loop, self.header, (index, *(place for place, _ in ways.places)))
+        (place, under), *others = exits.places
+        join = meeting(frame.code, self.loop, self.header, (index, *(place for place, _ in exits.places)))
 
         def begin(truth: bool) -> None:
             frame.index = place if truth else index
-            frame.ways = None
+            frame.side_exits = None
             if truth:
                 frame.stack += under
             elif others:
-                frame.ways = Ways(ways.number, tuple(others), ways.first + 1)
+                frame.side_exits = SideExits(exits.number, tuple(others), exits.first + 1)
 
-        return self._follow(make("eq", number, ways.first), begin, join, (index, "way", ways.first))
+        return self._follow(make("eq", number, exits.first), begin, join, (index, "way", exits.first))
 
     def _follow(
         self, condition: GoesOn, begin: Callable[[bool], None], join: int | None, key: tuple[Any, ...]
@@ -275,7 +276,7 @@ class Walk:
                 self._restore(*before)
             begin(truth)
             known = self._narrow(condition, truth)
-            arm = frame.index if frame.ways is None else None
+            arm = frame.index if frame.side_exits is None else None
             arms.append(arm)
             frame.line, self.way, self.places = line, way, set()
             name = (*self._key(), *key, truth)
@@ -489,7 +490,7 @@ class Walk:
             return frozenset().union(*(live[place] for place in (*self.ends, *around)), (self.number,))
         if join is not None:
             return live[join]
-        after = frozenset((self.number, index_name(self.header))) if self.apart else frozenset()
+        after = frozenset((self.number, index_name(self.header))) if self.side_exits else frozenset()
         if end.goes_on is not False:
             after |= live[self.header]
             if self.iterator is not None:

@@ -151,7 +151,7 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         owner = machine.realised(args[0])
         if not kwargs and text_methods.knows(target, owner):
             return text_methods.call(machine, target, owner, args[1:])
-        if isinstance(owner, ArrayValue) and class_lookup(python_type(machine, owner), target.__name__) is target:
+        if isinstance(owner, ArrayValue) and class_lookup(python_type(owner), target.__name__) is target:
             return numpy_rules.call_method(machine, owner, target.__name__, args[1:], kwargs)
         if isinstance(owner, ConstantValue) and type(owner.value) is np.ufunc and target.__objclass__ is np.ufunc:
             bound = ConstantValue(None, getattr(owner.value, target.__name__))
@@ -413,7 +413,7 @@ def _slice(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @rule(isinstance)
 def _isinstance(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value, classinfo = positional(args, kwargs, 2)
-    cls = python_type(machine, value)
+    cls = python_type(value)
     classes = _classes(machine, classinfo, cls)
     found = issubclass(cls, classes)
     if isinstance(value, InstanceValue) and not found and any("__class__" in vars(base) for base in cls.__mro__[:-1]):
@@ -457,7 +457,7 @@ def _issubclass(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return python_result(issubclass, cls, _classes(machine, classinfo, cls))
 
 
-def python_type(machine: Machine, value: Value) -> type:
+def python_type(value: Value) -> type:
     """type(value)."""
     match value:
         case ArrayValue():
@@ -490,7 +490,7 @@ def python_type(machine: Machine, value: Value) -> type:
 
 @rule(type)
 def _type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    cls = python_type(machine, only(args, kwargs))
+    cls = python_type(only(args, kwargs))
     return ConstantValue(constant(cls), cls)
 
 
@@ -520,7 +520,7 @@ def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, ConstantValue) and value.source is None:
         return ConstantValue(None, hasattr(value.value, name))
     if isinstance(value, NumberValue | SequenceValue | DictValue):
-        return ConstantValue(None, class_lookup(python_type(machine, value), name) is not MISSING)
+        return ConstantValue(None, class_lookup(python_type(value), name) is not MISSING)
     if isinstance(value, ObjectValue | InstanceValue | RecordValue):
         depth = len(machine.tracer.frames)
         try:

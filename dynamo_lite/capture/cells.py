@@ -28,10 +28,11 @@ from dynamo_lite._C import Objects
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.choices import as_whole, split
 from dynamo_lite.capture.claims import claim
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.sameness import parts, reachable, reached_by_name
-from dynamo_lite.capture.state import ENDLESS, LoopPlan, PutNumber, Region, Retry, Tracer
+from dynamo_lite.capture.state import ENDLESS, PutNumber, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
-from typing import NoReturn, TypeAlias
+from typing import ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -24,12 +24,13 @@ from dynamo_lite.capture.aggregates import Object, has_items, is_like, is_object
 from dynamo_lite.capture.arms import stay_small
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.holdings import agree, with_node
+from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.region import MAX_YIELDS, close_branches
 from dynamo_lite.capture.sameness import is_one_object, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import LoopKey, Region, Tracer
+from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -266,6 +267,12 @@ def _is_of(value: Value | None, region: Region) -> bool:
     return bool(symbols_of(number) & {symbol.name for symbol in yielded})
 
 
+def differ_in_extents(one: Node, other: Node) -> bool:
+    """Whether two arrays are of one dtype and have as many axes."""
+    first, second = one.array_type, other.array_type
+    return (first.dtype, first.scalar, first.ndim) == (second.dtype, second.scalar, second.ndim) and first.ndim > 0
+
+
 def are_like(one: Value, other: Value) -> bool:
     """Whether two parts are of one type, so that a loop or a choice can hand out either."""
     if has_items(one) and has_items(other):
@@ -289,6 +296,8 @@ class Merge:
     equals: list[NumberValue] = field(default_factory=list)  # numbers that are equal, and not the same objects
     known: dict[tuple[Value, Value], Value] = field(default_factory=dict)
     gone: list[Object] = field(default_factory=list)  # objects for which another one stands behind the choice
+    extents: dict[tuple[int, int], int] = field(default_factory=dict)  # by place of an array and axis: of a number
+    merges_extents: ClassVar[bool] = True  # arrays of other sizes are one value behind the choice
 
     def local(self, name: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value | None:
         """What a local holds; None if nothing, or nobody reads it."""
@@ -347,6 +356,8 @@ class Merge:
                 self.nodes.append((first.node, second.node))
                 self.arrays.append(ArrayValue(None, first.node))
                 return self.arrays[-1]
+            if self.merges_extents and differ_in_extents(first.node, second.node):
+                return self.of_two_sizes(first, second)
         if isinstance(first, ListValue) and isinstance(second, ListValue) and self.agree(first, second):
             self.nodes.append((first.node, second.node))
             self.arrays.append(ListValue(None, first.node, first.holding))
@@ -367,6 +378,17 @@ class Merge:
         if numbers is not None:
             return numbers
         self.refuse("loop-state", f"{what}, which is of one type in one branch and of another in the other")
+
+    def of_two_sizes(self, first: ArrayValue, second: ArrayValue) -> ArrayValue:
+        """What is one array or another of the same axes: the choice yields the extents, too."""
+        shapes = first.node.array_type.shape, second.node.array_type.shape
+        for axis, pair in enumerate(zip(*shapes, strict=True)):
+            if not self.tracer.graph.facts.decide(make("eq", *pair)):
+                known = [place for place, number in enumerate(self.numbers) if number == pair]
+                self.extents[len(self.nodes), axis] = known[0] if known else self.number(*pair)
+        self.nodes.append((first.node, second.node))
+        self.arrays.append(ArrayValue(None, first.node))
+        return self.arrays[-1]  # type: ignore[return-value]
 
     def goes_by_items(self, first: Value, second: Value) -> bool:
         """Whether what stands for two values has what stands for their items."""
@@ -454,6 +476,8 @@ class Merge:
         type_ = value.node.array_type
         if type(instead) is type(value) and types_agree(self.tracer, type_, instead.node.array_type):
             return instead
+        if isinstance(instead, ArrayValue) and self.merges_extents and differ_in_extents(value.node, instead.node):
+            return instead
         self.tracer.regions.append(region)
         node = stand_in_node(self.tracer, type_)
         self.tracer.regions.pop()
@@ -473,7 +497,8 @@ class Merge:
         found = self.nodes or self.numbers or self.equals
         if not found and not self.then.graph.nodes and not self.orelse.graph.nodes:
             return None
-        node = close_branches(self.tracer, condition, (self.then, self.orelse), self.nodes, self.numbers)
+        regions = self.then, self.orelse
+        node = close_branches(self.tracer, condition, regions, self.nodes, self.numbers, self.extents)
         for place, array in enumerate(self.arrays):
             array.node = ops.call(graph, "tuple_get", (node,), {"index": place}, self.tracer.location())
         for value, place in self.scalars:
@@ -491,6 +516,7 @@ class StraightMerge(Merge):
     """The same outside of loops, where residual code gives each number the object that plain Python has there: one from
     before the choice, by its tag, or what the choice yields. objects: by id the containers that there were before."""
 
+    merges_extents: ClassVar[bool] = False  # NB: each way is better off with sizes of its own
     objects: frozenset[int] = frozenset()
     tags: list[tuple[Picked, int]] = field(default_factory=list)  # with their place among the numbers
 

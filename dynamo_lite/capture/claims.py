@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite._C import Objects
-from dynamo_lite.capture.state import LoopKey, Retry, Tracer
+from dynamo_lite.capture.loop_plan import LoopKey
+from dynamo_lite.capture.state import Retry, Tracer
 from dynamo_lite.capture.value import Break, ComputedValue, NumberValue, Value, is_single
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of

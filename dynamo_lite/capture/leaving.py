@@ -60,9 +60,9 @@ def goes_on_at(code: Code, index: int, header: int | None = None) -> bool:
     return not hides and reads_frame(code) is None
 
 
-def way_number(header: int) -> str:
-    """The local, whose name no local of Python has, that says on which way a loop was left; 0 for its own end."""
-    return f".way{header}"
+def exit_name(header: int) -> str:
+    """The local, whose name no local of Python has, that says at which side exit a loop was left; 0 at its end."""
+    return f".exit{header}"
 
 
 def index_name(header: int) -> str:
@@ -90,7 +90,7 @@ def note_exit(
     if tracer.regions or len(tracer.frames) != 1 or tracer.depth or not goes_on_at(frame.code, header):
         return False
     memo: dict[Value, Value] = {}
-    own = (way_number(header), index_name(header))
+    own = (exit_name(header), index_name(header))
     try:
         cells = _own_cells(frame, held, memo)
         values = {name: held(name) for name in frame.locals if name not in own}
@@ -207,5 +207,5 @@ def grown(begin: int, step: int, taken: int) -> int:
 
 __all__ = [
     *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "is_told", "note_exit", "number_left"),
-    *("reads_frame", "way_number"),
+    *("reads_frame", "exit_name"),
 ]

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.places import Place, namespace
 from dynamo_lite.capture.restraints import Lesson, Restraints, place_in
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import Frame, LoopPlan, Tracer
+from dynamo_lite.capture.state import Frame, Tracer
 
 OFTEN = 2
 

@@ -39,13 +39,14 @@ from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.claims import claim, made_anew, table_of
 from dynamo_lite.capture.folding import check_items
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import call_numpy, read_result, set_item
 from dynamo_lite.capture.places import LATEST, Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import is_read_later, reachable, reached_by_name
-from dynamo_lite.capture.state import Grown, LoopPlan, Region, Retry, Tracer
+from dynamo_lite.capture.state import Grown, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -482,7 +483,7 @@ def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type |
     if isinstance(item, FormattedValue):
         if item in reachable(tracer):
             raise Break("loop-state", "a list, by other things than arrays and numbers")
-        return tuple(_part(tracer, one) for one in item.args), item.format
+        return tuple(_part(one) for one in item.args), item.format
     is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is item.cells is None
     if isinstance(item, SequenceValue) and is_fresh and not is_read_later(tracer, item):
         if item.times is not None:  # as many items as only the call says
@@ -530,7 +531,7 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
     return made_anew(item, number) if tracer.in_loop else number
 
 
-def _part(tracer: Tracer, item: Value) -> Argument:
+def _part(item: Value) -> Argument:
     """What a text is made of, which keeps nothing of it."""
     number = as_scalar(item)
     if isinstance(item, ArrayValue):

@@ -109,12 +109,12 @@ def ways_out(code: Code, loop: frozenset[int]) -> frozenset[int]:
 
 @remembered
 def whole_loop(
-    code: Code, loop: frozenset[int], exit_index: int | None, apart: frozenset[int] = frozenset()
+    code: Code, loop: frozenset[int], exit_index: int | None, side_exits: frozenset[int] = frozenset()
 ) -> tuple[frozenset[int], int | None]:
     """`loop` with what runs on the way out of it, and where it goes on behind it: where the way on which its test ends
     it meets most others, or most of all meet. NB: that may be a NOP, at which the ways of an `if` around it meet.
 
-    exit_index: where that is, of a `for`. apart: ways out that are none of it.
+    exit_index: where that is, of a `for`. side_exits: where ways out begin that are no part of it.
     """
     ways = sorted(ways_out(code, loop))
     if exit_index is None:
@@ -129,7 +129,7 @@ def whole_loop(
     if exit_index is None:
         return loop, None
     found = set(loop)
-    work = [way for way in ways if way not in apart and not same_code(code, way, exit_index)]
+    work = [way for way in ways if way not in side_exits and not same_code(code, way, exit_index)]
     while work:
         index = work.pop()
         if index not in found:

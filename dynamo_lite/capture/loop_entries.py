@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dynamo_lite.capture.columns import is_row
 from dynamo_lite.capture.iterators import take_one_by_one
-from dynamo_lite.capture.loop_plans import is_comprehended, plan_of
+from dynamo_lite.capture.loop_candidates import is_comprehended, plan_of
 from dynamo_lite.capture.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbered import end, goes_over_grown, has_ended, item_at, numbering, take_one

@@ -4,7 +4,7 @@ Enters what the locals of a loop hold before it; leaves in its LoopPlan which nu
 in every iteration (``steps``), and which to change otherwise (``numbers``); and which ways in it are not to be
 captured, since they could not be when it was entered elsewhere. A guess that is right saves an attempt for each loop of
 a nest, since what an attempt learns is known to the next one only. One that is wrong is seen once the body has been
-traced. INVARIANT: a loop is not refused, nor a way in it found to be set apart, on the strength of a guess.
+traced. INVARIANT: a loop is not refused, nor a way in it found to be a side exit, on the strength of a guess.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from dynamo_lite.capture.choices import parts_of
 from dynamo_lite.capture.eithers import Form, forms_of
 from dynamo_lite.capture.loop_code import even_steps
 from dynamo_lite.capture.loop_places import Name
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
-from dynamo_lite.capture.state import LoopPlan, Retry, Tracer
+from dynamo_lite.capture.state import Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, EitherValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
@@ -85,7 +86,7 @@ def doubt(tracer: Tracer, plan: LoopPlan) -> None:
         return
     for one in plans:
         one.guesses = False
-        one.apart -= one.known
+        one.side_exits -= one.known
         one.known.clear()
         for path in one.guessed:
             one.steps.pop(path, None)

@@ -13,6 +13,7 @@ from dynamo_lite.capture.branches import Walk
 from dynamo_lite.capture.leaving import done_at
 from dynamo_lite.capture.lists import is_whole
 from dynamo_lite.capture.loop_code import tests
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
@@ -34,7 +35,7 @@ from dynamo_lite.capture.restraints import Rounds, place_of
 from dynamo_lite.capture.rests import Bounds, left_behind
 from dynamo_lite.capture.sameness import unchanged
 from dynamo_lite.capture.source import Source, constant
-from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Tracer, Ways
+from dynamo_lite.capture.state import Frame, Retry, SideExits, Tracer
 from dynamo_lite.capture.value import (
     CallValue,
     ConstantValue,
@@ -182,25 +183,25 @@ def bounds_of(
     return None
 
 
-def ways_of(tracer: Tracer, code: Code, walk: Walk, number: Value, at: Value | None, bounds: Bounds) -> Ways:
+def side_exits_of(tracer: Tracer, code: Code, walk: Walk, number: Value, at: Value | None, bounds: Bounds) -> SideExits:
     """Where the frame may go on besides behind the loop. at: the index of the iteration that was left in its middle."""
     places: list[tuple[int, tuple[Value, ...]]] = []
     is_for = walk.iterator is not None
-    for place in walk.apart:
+    for place in walk.side_exits:
         under: tuple[Value, ...] = tuple(GoneValue() for _ in range(is_for + walk.gone.get(place, 0)))
         if place in walk.inside and walk.iterator is not None:
             assert at is not None
             under = (left_behind(walk.iterator, bounds, at),)
         places.append((place, under))
     if not walk.inside or at is None:
-        return Ways(number, tuple(places))
+        return SideExits(number, tuple(places))
     rounds = Rounds(tracer.restraints, place_of(code, walk.header))
     source = constant(rounds)
     tracer.state_class("type_version", source, Rounds)
     tracer.facts.state("is", source.attr("rare"), True)
     ends = [tracer.number(bound) for bound in (bounds[0], bounds[2])]
     done = CallValue(None, done_at, [*ends, at])
-    return Ways(number, tuple(places), inside=walk.inside, done=(rounds, done))
+    return SideExits(number, tuple(places), inside=walk.inside, done=(rounds, done))
 
 
-__all__ = ["Name", "Path", "State", "Unreached", "bounds_of", "find_owners", "only_places", "ways_of"]
+__all__ = ["Name", "Path", "State", "Unreached", "bounds_of", "find_owners", "only_places", "side_exits_of"]

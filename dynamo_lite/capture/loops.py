@@ -34,19 +34,21 @@ from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
+from dynamo_lite.capture.extents import agree, enter_type
 from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.leaving import (
     CannotLeave,
     counted,
+    exit_name,
     goes_on_at,
     index_name,
     is_told,
     note_exit,
     number_left,
-    way_number,
 )
 from dynamo_lite.capture.listed_objects import TOLD_BEFORE, keeps_frame
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
+from dynamo_lite.capture.loop_candidates import key_of, recall_side_exits, starts_segment
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
     MAX_NUMBERS,
@@ -58,8 +60,8 @@ from dynamo_lite.capture.loop_guesses import (
     learn_either,
 )
 from dynamo_lite.capture.loop_pauses import pause_at, refuse_pauses, see_whether_alone
-from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
-from dynamo_lite.capture.loop_plans import key_of, recall_ways, starts_segment
+from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, side_exits_of
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.loop_results import (
     TYPES,
     array_behind,
@@ -85,8 +87,8 @@ from dynamo_lite.capture.promises import MAX_PEELED, learn
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.restraints import place_in, place_of
 from dynamo_lite.capture.rests import is_handed_over
-from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same, types_agree
-from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow
+from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same
+from dynamo_lite.capture.state import Frame, Retry, StoresShow
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -153,6 +155,7 @@ class Attempt:
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
     whole: dict[Name, Value] = field(default_factory=dict)  # objects before the loop that it carries by parts
     left: dict[Path, Object] = field(default_factory=dict)  # and after an iteration
+    extents: dict[Path, Path] = field(default_factory=dict)  # that change: the number that each is, by both paths
     learned: bool = False  # something about numbers, so that the next attempt is another
     works_on_computed: bool = False  # what the segment computes, by a loop that none can begin in the middle of
     before: dict[Name, Value] = field(default_factory=dict)  # what names hold before the loop
@@ -165,30 +168,30 @@ class Attempt:
         """Trace the body, append the loop, bring the frame behind it; raises Retry where that does not work."""
         tracer, frame = self.machine.tracer, self.frame
         is_while = self.exit_index is None
-        self.way_name = way_number(self.header)
+        self.exit_name = exit_name(self.header)
         whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
         natural = natural_loop(frame.code, self.header, False) if whole is None else whole
         outermost = not tracer.regions and len(tracer.frames) == 1
         iterator = None if is_while else frame.stack[-1]
         assert iterator is None or isinstance(iterator, IteratorValue)
         if outermost and (iterator is None or is_handed_over(iterator)):
-            recall_ways(tracer, self.plan, frame.code, natural, self.header)
-        self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.apart))
-        inside = natural & self.plan.apart
+            recall_side_exits(tracer, self.plan, frame.code, natural, self.header)
+        self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.side_exits))
+        inside = natural & self.plan.side_exits
         self.loop = without(frame.code, self.loop, self.header, inside)
         self.at_name = index_name(self.header) if inside else ""
         if exit_index is None:
             self.refuse("loop-exit", "nothing that it tests")
-        apart = tuple(sorted(self.plan.apart))
+        side_exits = tuple(sorted(self.plan.side_exits))
         names = stored_names(frame.code, self.loop)
         names -= {name for name in names & frame.cells.keys() if frame.cells[name].concrete is not None}  # places
         cells = names & frame.cells.keys()  # closures may read a cell at any time
         live_at = liveness(frame.code)
-        behind = live_at[exit_index].union(*(live_at[place] for place in apart))
+        behind = live_at[exit_index].union(*(live_at[place] for place in side_exits))
         self.live_after = behind | live_at[self.header]
         self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset()) | cells
-        if apart:
-            names |= {self.way_name, self.at_name} - {""}
+        if side_exits:
+            names |= {self.exit_name, self.at_name} - {""}
         self.undo = prepare(self.machine, self.plan, self.bounds)
         try:
             self.owners = find_owners(self.machine, self.plan, frame, self.loop)
@@ -210,11 +213,11 @@ class Attempt:
         self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
         kept_on = iterator is not None and is_held(tracer, frame, self.live_after, iterator)
         self.may_leave = iterator is None or (is_handed_over(iterator) and not kept_on)
-        if tracer.pauses and outermost and self.may_leave:
+        if tracer.pauses and outermost and self.may_leave and not self.plan.extents:
             self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
-        walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts)
-        walk.inside = inside
+        walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, side_exits)
+        walk.starts, walk.inside = starts, inside
         if outermost and self.may_leave:
             walk.leave_at = self._leave_at
         self.walk = walk
@@ -228,8 +231,8 @@ class Attempt:
             aside |= {id(one) for one in objects_in(map(self._get, self.plan.replaced & before.keys()))}
             self._require_alone(objects_in(self.whole.values()), frozenset())
             state, held = mutable_state(tracer, aside), snapshot(tracer)
-            if apart:
-                frame.locals[self.way_name] = ConstantValue(None, 0)
+            if side_exits:
+                frame.locals[self.exit_name] = ConstantValue(None, 0)
             if inside:
                 frame.locals[self.at_name] = NumberValue(None, self.region.index)
             self._run_body(walk)
@@ -237,8 +240,8 @@ class Attempt:
                 learn_ends(tracer, self.region)
                 self.refuse("loop-state", "a list, dict, cell or iterator from before the loop")
             seen = {place for place, owner in self.owners.items() if is_seen_after(owner, place.key)}
-            after = frozenset(seen).union(behind, cells, {self.way_name, self.at_name} if apart else ())
-            if apart and self.goes_on is False:
+            after = frozenset(seen).union(behind, cells, {self.exit_name, self.at_name} if side_exits else ())
+            if side_exits and self.goes_on is False:
                 self.refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
                 # What one way leaves as it was depends on the iteration before.
@@ -263,9 +266,9 @@ class Attempt:
             forget_ends(self.owners.values())
         if is_while:
             frame.index = exit_index
-        number, at = (frame.locals.pop(name, None) for name in (self.way_name, self.at_name))
+        number, at = (frame.locals.pop(name, None) for name in (self.exit_name, self.at_name))
         if number is not None and not isinstance(number, ConstantValue):
-            frame.ways = ways_of(tracer, frame.code, walk, number, at, self.bounds)
+            frame.side_exits = side_exits_of(tracer, frame.code, walk, number, at, self.bounds)
 
     def _leave_at(self, place: int, locals_: dict[str, Value]) -> None:
         """Let the iteration be left at the beginning of a way that cannot be traced, and the loop be entered again
@@ -273,11 +276,11 @@ class Attempt:
         there, which may be of another type by now."""
         code, tracer = self.frame.code, self.machine.tracer
         busy = place_of(code, self.header) in tracer.restraints.busy or self.region.may_be_unrolled()
-        if busy or place in self.plan.apart or not goes_on_at(code, place, self.header):
+        if busy or place in self.plan.side_exits or not goes_on_at(code, place, self.header):
             return
         doubt(tracer, self.plan)
-        self.plan.apart.add(place)
-        tracer.restraints.aside.add(place_in(code, place))
+        self.plan.side_exits.add(place)
+        tracer.restraints.side_exits.add(place_in(code, place))
         guess_differing(tracer, self.plan, self.before, locals_)
         raise Retry
 
@@ -307,12 +310,12 @@ class Attempt:
         try_objects(tracer, reason)
         way = None if self.walk is None else self.walk.way
         is_root = len(tracer.frames) == 1
-        if way is None or way in self.plan.apart or not handled_alike(frame.code, way, self.header):
+        if way is None or way in self.plan.side_exits or not handled_alike(frame.code, way, self.header):
             self.refuse(reason, detail)  # NB: what a handler of its own catches may go round in the loop
         if is_root and not goes_on_at(frame.code, way):
             self.refuse(reason, detail)
         doubt(tracer, self.plan)
-        self.plan.apart.add(way)
+        self.plan.side_exits.add(way)
         raise Retry
 
     def _promise(self, condition: Scalar) -> NoReturn:
@@ -359,8 +362,7 @@ class Attempt:
         return before
 
     def _is_read(self, place: Place) -> bool:
-        """Whether what a place holds before the loop is carried into it: an iteration reads it, or it is like what
-        iterations put there."""
+        """Whether what a place holds before the loop is carried into it: an iteration reads it, or it is an array."""
         value = self.around[place]
         return value is not None and (self.plan.places[place] or isinstance(value, ArrayValue))
 
@@ -390,7 +392,7 @@ class Attempt:
             either.inside = [self._enter(part, (*path, k)) for k, part in enumerate(either.before)]
             return put_together(either.inside)
         if isinstance(value, ArrayValue | ListValue):
-            node = self.region.graph.add_input(value.node.array_type, str(path[0]))
+            node = self.region.graph.add_input(enter_type(self, path, value.node.array_type), str(path[0]))
             self.region.carried.append(node)
             self.leaves[path] = value, node
             return with_node(value, node)
@@ -490,7 +492,7 @@ class Attempt:
         if path in self.leaves:
             known, type_ = self.leaves[path][0], self.leaves[path][1].array_type
             after = as_list_like(tracer, known, after)
-            if type(after) is not type(known) or not types_agree(tracer, type_, after.node.array_type):
+            if type(after) is not type(known) or not agree(self, path, type_, after.node.array_type):
                 self._differs(path)
             self.ends[path] = after.node
             return
@@ -619,7 +621,7 @@ class Attempt:
         unroll_rather(tracer, self.region, self.trip(), iterator)
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
-        own = (self.way_name, self.at_name)
+        own = (self.exit_name, self.at_name)
         late += [path for path in self.held if path[0] in live and path[0] not in own and self._may_be_as_before(path)]
         tracer.regions.pop()
         if self.region.pauses:
@@ -671,8 +673,7 @@ class Attempt:
             self.assign(name, value_behind(self, (name,), before.get(name), behind) if known else None)
 
     def _may_be_as_before(self, path: Path) -> bool:
-        """Whether the number at `path` may be the object that it was without any iteration, and no tag (objects.py)
-        tells."""
+        """Whether the number at `path` may be the object from before the loop, and no tag (objects.py) tells."""
         is_flag = path[:-1] in self.eithers and path[-1] == 0
         return path in self.handed or not (is_flag or is_tagged(self))
 

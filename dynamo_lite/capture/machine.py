@@ -135,7 +135,7 @@ class Machine:
                 return None
             if self.break_everywhere and frame.code.instrs[frame.index].op in _BREAKABLE:
                 return Stop(step, "requested", "(stress mode)", None, True)
-            if frame.ways is not None:
+            if frame.side_exits is not None:
                 return Stop(step, "loop-ways", f"line {frame.line}", None, True)
             if (step or frame.index in self.tracer.firsts) and self.joins(frame):
                 return Stop(step, "joins", "", None, True)
@@ -202,7 +202,7 @@ class Machine:
         """Run one instruction, or a loop that it heads."""
         budget.spend()
         safe_point()
-        if frame.ways is not None:
+        if frame.side_exits is not None:
             raise Break("loop-ways", f"line {frame.line}")
         if frame.index in frame.rounds and place_of(frame.code, frame.index) in self.tracer.restraints.loops:
             raise Break("work-limit", "another iteration of the loop")

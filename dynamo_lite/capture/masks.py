@@ -93,7 +93,7 @@ def instead_of_places(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> tuple[
         return index
     places = {node: place for place, node in enumerate(nodes)}
     since = nodes[places[found] :]
-    if not all(_apart(written(node), origins(mask), places) for node in since if _writes(node)):
+    if not all(_disjoint(written(node), origins(mask), places) for node in since if _writes(node)):
         return index
     for size, own in zip(mask.array_type.shape, x.array_type.shape, strict=False):
         same = make("eq", size, own)
@@ -166,7 +166,7 @@ def require_another(tracer: Tracer, target: Node, mask: Node) -> None:
     """OpError where a store into bools may change the mask, of which NumPy reads parts after it has written others."""
     if target.array_type.dtype.kind == "b":
         places = {node: place for place, node in enumerate(tracer.graph.nodes)}
-        if not _apart(origins(target), origins(mask), places):
+        if not _disjoint(origins(target), origins(mask), places):
             raise ops.OpError("a masked store into bools, which may be the mask itself")
 
 
@@ -191,7 +191,7 @@ def count_summed(tracer: Tracer, x: Node, counts: bool) -> Symbol | None:
         return None
     places = {node: place for place, node in enumerate(tracer.graph.nodes)}
     since = tracer.graph.nodes[places[x] :]
-    if not all(_apart(written(node), origins(mask), places) for node in since if _writes(node)):
+    if not all(_disjoint(written(node), origins(mask), places) for node in since if _writes(node)):
         return None  # the mask may select another number by now
     found = _counted(tracer, mask)
     return found[1] if found is not None else _count(tracer, mask) if counts else None
@@ -224,13 +224,13 @@ def _counted(tracer: Tracer, mask: Node) -> tuple[Node, Symbol] | None:
             continue  # what was stored outside of this body, since one of them was made, is not looked through
         # Of one node the memory may not change from here on, of two from where the first of them was made.
         begin = places[node] if counted is mask else min(places[counted], places[mask])
-        if all(place < begin or _apart(found, memory, places) for place, found in stores):
+        if all(place < begin or _disjoint(found, memory, places) for place, found in stores):
             (symbol,) = node.params["yields"]
             return counted, symbol
     return None
 
 
-def _apart(stored: set[Node], memory: set[Node], here: dict[Node, int]) -> bool:
+def _disjoint(stored: set[Node], memory: set[Node], here: dict[Node, int]) -> bool:
     """Whether nothing of `memory` can be what is stored to: all of one of them was made in this graph, and is none of
     the other. Arrays of outside may be one array under two names, say one that a loop carries, if of one dtype.
 

@@ -95,7 +95,7 @@ def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         fits = _KINDS.index(kind_of(number)) <= _KINDS.index(_KIND_OF[dtype.kind])
     elif isinstance(value, ArrayValue):
         type_ = value.node.array_type
-        fits = type_.dtype == dtype and (type_.shape == () or _are_apart(value.node, matrix.node))
+        fits = type_.dtype == dtype and (type_.shape == () or _are_disjoint(value.node, matrix.node))
     else:
         fits = False
     if not fits:
@@ -142,7 +142,7 @@ _KINDS = ("bool", "int", "float", "complex")
 _KIND_OF = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 
 
-def _are_apart(one: Node, other: Node) -> bool:
+def _are_disjoint(one: Node, other: Node) -> bool:
     """Whether two arrays cannot share memory, since the program makes one of them."""
     roots = [numpy_rules.root_of(node) for node in (one, other)]
     made = [root.kind is NodeKind.CALL and not numpy_rules.is_loop_result(root) for root in roots]

@@ -31,9 +31,10 @@ from dynamo_lite import ops
 from dynamo_lite._C import Objects as Table
 from dynamo_lite._C import abi
 from dynamo_lite.capture.claims import hold, table_of
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS
-from dynamo_lite.capture.state import LoopPlan, PutNumber, Region, Retry, Tracer
+from dynamo_lite.capture.state import PutNumber, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -43,7 +44,9 @@ from dynamo_lite.capture.value import (
     ComputedValue,
     ConstantValue,
     EitherValue,
+    HeldNumber,
     ItemRead,
+    NestedValue,
     NumberedValue,
     NumberValue,
     ResultValue,
@@ -62,6 +65,7 @@ TAG = "tag"  # ends the path of a number's tag
 CLOCK = "clock"  # and of a number that counts the iterations of inner loops
 LISTED: int = abi.LISTED_AT  # what a place in a list from outside has beside it, in a tag
 LISTS: int = abi.LISTED_BY  # and by what that is multiplied, so that the list's own tag stands below
+PARTS: int = abi.LISTED_PARTS  # and by what the part of the item is, if that is a tuple, above the list's own tag
 AT = "at"  # and, with a place, of a number under which an item of a list stands
 
 _TAKEN = Value()  # what was taken of a list as an object (object_lists.py), whichever it is
@@ -202,6 +206,23 @@ def listed_under(tracer: Tracer, value: Value) -> list[NumberValue]:
     return under if isinstance(origin, NumberedValue) else []
 
 
+def _listed(value: CallValue) -> tuple[NumberedValue, Value, int] | None:
+    """The list from outside that a number is read of, and under what; the number is what stands there (0), or so
+    maniest in a tuple that stands there. None for all else."""
+    part = 0
+    of, index = value.args if value.function is operator.getitem else (None, None)
+    if isinstance(of, NestedValue) and of.layout[0] == "p" and of.args[0] is of.root:
+        place = None if index is None else as_scalar(index)
+        if type(place) is not int:
+            return None
+        part = 1 + place % (len(of.layout) - 1)
+        of, index = of.args
+    if not isinstance(of, NumberedValue) or index is None:
+        return None
+    layout = of.layout[1] if part == 0 else of.layout[1][part]
+    return (of, index, part) if layout[0] in "fi" else None
+
+
 def _nodes(graph: Graph) -> Iterator[tuple[Node, Graph]]:
     """The nodes of a body and those inside of it, and where each stands."""
     for node in graph.nodes:
@@ -268,10 +289,11 @@ class _Leaves:
                     leaves[_TAKEN] = None
                 held = [self._collect(part, leaves, seen) for part in (*marks, *origin.cells.puts)]
                 return any(held) or origin.cells.outside is not None
-            case CallValue(function=operator.getitem, args=[NumberedValue() as of, _]) if of.layout[1][0] in "fi":
+            case CallValue() if (listed := _listed(origin)) is not None:
                 if not self.plan.objects:
-                    raise _Untold
-                leaves[of] = None
+                    self.plan.objects = True
+                    raise Retry
+                leaves[listed[0]] = None
                 return True  # whose tag hangs on where it stands
             case CallValue() if origin.function is operator.getitem:  # which of a list's, only the run knows
                 raise _Untold
@@ -427,9 +449,9 @@ class _Tags:
 
     def _of_listed(self, origin: CallValue, graph: Graph) -> Scalar:
         """Of an item of a list or tuple from outside: which one of them it is, and where the item stands."""
-        of, index = origin.args
-        place = as_scalar(index)
-        if place is None or kind_of(place) != "int":
+        of, index, part = _listed(origin) or (None, None, 0)
+        place = None if index is None else as_scalar(index)
+        if of is None or place is None or kind_of(place) != "int" or -self.code(of) >= PARTS:
             raise _Untold
         home = graph  # the innermost graph that knows the index
         while self._is_closed(home) and not symbols_of(place) <= home.symbols.keys():
@@ -438,7 +460,7 @@ class _Tags:
             place = renamed(place, home.symbols)
         place = self._bring(place, home, graph)
         beyond = make("mul", make("add", place, LISTED), LISTS)
-        return make("sub", self.code(of), beyond)
+        return make("sub", self.code(of) - part * PARTS, beyond)
 
     def _of_picked(self, value: Value, origin: CallValue, graph: Graph) -> Scalar:
         """Of what max(), min(), abs() or % gives: 1 or 0, by whether it is the first operand, picks the tag."""
@@ -655,6 +677,8 @@ class Behind:
     def _known(self, number: Value, found: Value) -> Value:
         """The object that is `found`; what is known of the number stays known."""
         expr = as_scalar(number)
+        if expr is None and isinstance(found, CallValue):
+            return HeldNumber(None, found.function, found.args, number)
         is_picked = isinstance(found, EitherValue | CallValue)
         return NumberValue(None, expr, found) if expr is not None and is_picked else found  # type: ignore[arg-type]
 

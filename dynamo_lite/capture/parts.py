@@ -128,14 +128,14 @@ def _slice(start: int, count: int, step: int, size: int) -> slice:
 def check_parts(tracer: Tracer) -> None:
     """Raise Retry for a capture that writes one of two arrays that overlap, or that might hand out a part.
 
-    The next one takes them for parts, or not for one. Else state what is apart, of arrays that once were not."""
+    The next one takes them for parts, or not for one. Else state what is disjoint, of arrays that once were not."""
     known = tracer.restraints.parts
     handed = {source for node, source in tracer.parts.items() if _may_come_out(node, tracer.root.nodes)}
     for source in handed:
         known[source] = GIVEN_UP
     arrays = [node for node in tracer.root.inputs if isinstance(node, Node) and is_array(tracer, node)]
     new = set()
-    apart = set()
+    disjoint = set()
     for written in tracer.written & set(arrays):
         for other in arrays:
             places = written.params["index"], other.params["index"]
@@ -145,12 +145,12 @@ def check_parts(tracer: Tracer) -> None:
             if np.may_share_memory(*(tracer.example_inputs[place] for place in places)):
                 new |= {one, two} - known.keys()
             elif one in known and two in known:
-                apart.add((one, two))
+                disjoint.add((one, two))
     known.update({source: set() for source in new})
     if handed or new:
         raise Retry
-    for one, two in apart:
-        tracer.facts.state_pair("apart", one, two)
+    for one, two in disjoint:
+        tracer.facts.state_pair("disjoint", one, two)
 
 
 def _may_come_out(node: Node, nodes: list[Node]) -> bool:

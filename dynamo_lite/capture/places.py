@@ -21,9 +21,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dynamo_lite._C import generic_attributes, keeps_attributes, own_attribute, put_column
+from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
-from dynamo_lite.capture.state import CellStored, LoopPlan, Retry, StoresShow, Tracer
+from dynamo_lite.capture.state import CellStored, Retry, StoresShow, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,

@@ -12,7 +12,8 @@ NB: only what rules ask comes here. An `if` of the user's is a choice in the bod
 
 from __future__ import annotations
 
-from dynamo_lite.capture.state import LoopPlan, Region, Tracer
+from dynamo_lite.capture.loop_plan import LoopPlan
+from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.facts import at_worst
 from dynamo_lite.graph.scalar import Scalar, evaluate, make, negate, substitute
@@ -27,7 +28,7 @@ _FIRST = 8  # of these are looked at
 def learn(tracer: Tracer, condition: Scalar) -> bool:
     """Note in the plan of the loop on whose index `condition` is how the next attempt decides it."""
     if not tracer.is_owned(condition):
-        return False
+        return _begins_so(tracer, condition)
     place = tracer.owner(condition)
     region = tracer.regions[place]
     plan = tracer.plans[region.key]
@@ -36,6 +37,20 @@ def learn(tracer: Tracer, condition: Scalar) -> bool:
             plan.promises.add(str(condition))
             return True
     return _peel(tracer, region, plan, condition) or _speculate(tracer, region, plan, condition, place == 0)
+
+
+def _begins_so(tracer: Tracer, condition: Scalar) -> bool:
+    """Whether the extents of the arrays that a loop carries decide the condition before the first iteration: then the
+    program declines in iterations in which that is otherwise."""
+    region = tracer.of_extents(condition)
+    if region is None or str(condition) in tracer.plans[region.key].required:
+        return False
+    begins = {name: begin for one in tracer.regions for name, begin in one.extents.items()}
+    known = substitute(condition, begins)
+    if tracer.varies(known):
+        return False
+    tracer.plans[region.key].required[str(condition)] = bool(evaluate(known, tracer.hints))
+    return True
 
 
 def _peel(tracer: Tracer, region: Region, plan: LoopPlan, condition: Scalar) -> bool:

@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 from dynamo_lite._C import abi
 from dynamo_lite.capture.shared_views import address_root, remake, shared_views
 from dynamo_lite.capture.state import Region, Tracer
+from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.rewrite import map_scalars, rename_symbols
+from dynamo_lite.graph.rewrite import changing_extents, map_scalars, rename_symbols
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, renamed, symbols_of, terms_of
 
 MAX_YIELDS = abi.MAX_CARRIED_NUMBERS  # numbers of one choice: csrc/cond.c has room for so many
@@ -107,11 +108,25 @@ def close_region(
     start, stop, step = map(tracer.canonical, bounds)  # as the body's facts name them
     whole, here = (start, stop, step), tracer.location()
     loop = tracer.graph.add_loop(whole, values, others, body, here, len(begins), condition is not None)
-    if tracer.regions and numbers:
-        kinds = (kind_of(begin) for begin in begins)
-        names_ = tracer.yield_names(len(begins))
-        loop.params["yields"] = tuple(map(tracer.graph.add_yield, names_, kinds))
+    changing = {place for _, _, place in changing_extents(loop)}
+    if numbers and (tracer.regions or changing):
+        loop.params["yields"] = tuple(
+            tracer.graph.add_size(name) if place in changing else tracer.graph.add_yield(name, symbol.kind)
+            for place, (name, symbol) in enumerate(zip(tracer.yield_names(len(begins)), counted.values(), strict=True))
+        )
+        _type_extents(loop, changing_extents(loop))
     return loop, {path: place for place, path in enumerate((*carried, *numbers))}
+
+
+def _type_extents(node: Node, extents: Sequence[tuple[int, int, int]]) -> None:
+    """Let the arrays that `node` hands out have the extents that it yields: of which array, axis and number."""
+    assert isinstance(node.type, tuple)
+    types = list(node.type)
+    for place, axis, number in extents:
+        shape = list(types[place].shape)
+        shape[axis] = node.params["yields"][number]
+        types[place] = replace(types[place], shape=tuple(shape))
+    node.type = tuple(types)
 
 
 def close_branches(
@@ -120,10 +135,12 @@ def close_branches(
     branches: tuple[Region, Region],
     results: Sequence[tuple[Node, Node]],
     numbers: Sequence[tuple[Scalar, Scalar]],
+    extents: Mapping[tuple[int, int], int] | None = None,
 ) -> Node:
     """Append the choice between two regions to the tracer's graph, the one around them.
 
-    results: nodes that either hands out; numbers: the same. A branch may hand out what comes from outside.
+    results: nodes that either hands out; numbers: the same. A branch may hand out what comes from outside. extents: by
+    the place of a result and an axis the place of the number that is this extent, where the branches' differ.
     """
     condition = condition if isinstance(condition, Node) else tracer.canonical(condition)
     types = tuple(pair[0].array_type for pair in results)
@@ -180,7 +197,7 @@ def close_branches(
 
         kept = [fact for fact in facts.learned if rests(fact)]
         body.facts = facts if len(kept) == len(facts.learned) else _holding(kept)
-    return tracer.graph.add_cond(
+    node = tracer.graph.add_cond(
         condition,
         (*captured, *outside.values()),
         (branches[0].graph, branches[1].graph),
@@ -188,6 +205,10 @@ def close_branches(
         tuple(zip(tracer.yield_names(len(kinds)), kinds, strict=True)),
         tracer.location(),
     )
+    _type_extents(node, [(place, axis, number) for (place, axis), number in (extents or {}).items()])
+    for number in set((extents or {}).values()):
+        tracer.graph.facts.learn(make("ge", node.params["yields"][number], 0), True)
+    return node
 
 
 def _inner(

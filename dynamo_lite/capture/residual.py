@@ -25,7 +25,7 @@ from dynamo_lite.capture.numbered import is_rest
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.rests import Rest, goes_by_number, rest_of, rest_value
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
+from dynamo_lite.capture.state import GeneratorEscapes, SideExits, SkipFrame
 from dynamo_lite.capture.targets import Target, locals_taken
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -574,33 +574,33 @@ class Residual:
         kinds, names, bound = self._settle(index, stack, locals_, live, params)
         self._jump(Target(index, kinds, bound, first=self.first), names)
 
-    def goes_apart(
+    def goes_on_at_side_exits(
         self,
-        ways: Ways,
+        exits: SideExits,
         index: int,
         stack: list[Value],
         locals_: dict[str, Value],
         live: Sequence[frozenset[str]],
         params: tuple[str, ...],
     ) -> None:
-        """The segment ends behind a loop, in front of instruction `index` or at one of the other `ways`."""
+        """The segment ends after a loop, before instruction `index` or at a side exit."""
         self.position = self.code.instrs[index].position
-        self.load(ways.number)
+        self.load(exits.number)
         number = self.temporary()
         self.emit("STORE_FAST", number)
         memo = dict(self._memo)
         end: tuple[int, tuple[Value, ...]] = (index, ())
-        for count, (place, under) in enumerate((*ways.places, end), ways.first):
+        for count, (place, under) in enumerate((*exits.places, end), exits.first):
             other = Label()
             values = [*stack, *under]
-            if count < ways.first + len(ways.places):
+            if count < exits.first + len(exits.places):
                 self.emit("LOAD_FAST", number)
                 self.emit("LOAD_CONST", count)
                 self.emit("COMPARE_OP", "==")
                 self.emit("POP_JUMP_IF_FALSE", None, other)
             self._memo = dict(memo)
-            if ways.done is not None and place in ways.inside:
-                self.call(ways.done[0].note, [ways.done[1]])
+            if exits.done is not None and place in exits.inside:
+                self.call(exits.done[0].note, [exits.done[1]])
                 self.emit("POP_TOP")
             kinds, names, bound = self._settle(place, values, locals_, live[place], params)
             if all(map(is_gone, values)) and extends(self.code, place, False):

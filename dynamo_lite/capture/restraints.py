@@ -66,52 +66,48 @@ WHOLE = "whole"  # in Restraints.numbered
 @dataclass(eq=False, slots=True)
 class Restraints:
     """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py), and which
-    numbers they no longer take for constants.
+    numbers they no longer take for constants. A resume function has its function's."""
 
-    recursive: functions that are not inlined into themselves; own: functions that are not inlined at all, both by where
-    they are defined. loops: the first lines of loops of which a capture takes one iteration only. busy: those of loops
-    that were left in the middle of an iteration too often. aside: where ways in loops begin that could not be captured,
-    for which the loop is left in the middle of an iteration. often: the first lines of loops whose first iteration has
-    run plainly often enough to be compiled; begins_plainly: whether it may do so. numbers: what variables of modules
-    held that were taken for constants; something else for one that changes. parts: where arrays were found that show
-    each other's memory, and as which parts they were compiled (parts.py). joins: by place, where long segments begin;
-    sides: the code of segments that begin behind a branch on data, which end where such a one begins. lengths: by the
-    code that is captured, how long lists from outside were found; None: any length is taken (fullgraph). numbered:
-    likewise, which lists loops have read by number, and whether they still may (columns.py; None: where their lengths
-    change; WHOLE: only NumPy has wanted all of it, whole_lists.py). objects: whether lists are known by their objects
-    (object_lists.py); None: nobody has asked yet; lists_grow: whether some of them get longer or shorter that may be
-    from outside; mixed: by name those that hold ints and floats; known: by list and attribute, the few objects that it
-    may be (listed_objects.py). lessons: by where a loop stands, and those around it, what attempts at it have taught.
-    warns: errors have been reported again and again, also in functions that are called (warned.py). A resume function
-    has its function's.
-    """
+    # Functions, by where they are defined.
+    recursive: set[Place] = field(default_factory=set)  # not inlined into themselves
+    own: set[Place] = field(default_factory=set)  # not inlined at all
 
-    recursive: set[Place] = field(default_factory=set)
-    own: set[Place] = field(default_factory=set)
-    loops: set[Place] = field(default_factory=set)
-    busy: set[Place] = field(default_factory=set)
-    aside: set[tuple[str, Position, str]] = field(default_factory=set)
-    often: set[Place] = field(default_factory=set)
-    begins_plainly: bool = False
-    numbers: dict[Source, Any] = field(default_factory=dict)
-    parts: dict[Source, set[str]] = field(default_factory=dict)
-    joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)
-    sides: set[CodeType] = field(default_factory=set)
-    lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)
+    # Loops, by their first lines.
+    loops: set[Place] = field(default_factory=set)  # a capture takes one iteration only
+    busy: set[Place] = field(default_factory=set)  # left in the middle of an iteration too often
+    often: set[Place] = field(default_factory=set)  # the first iteration has run plainly often enough to be compiled
+    begins_plainly: bool = False  # whether it may do so
+    side_exits: set[tuple[str, Position, str]] = field(default_factory=set)  # where ways begin that were not captured
+    lessons: dict[tuple[Any, ...], Lesson] = field(default_factory=dict)  # by the loop's place and those around it
+
+    # Segments.
+    joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)  # where long ones begin
+    sides: set[CodeType] = field(default_factory=set)  # begin after a branch on data, and end where a long one begins
+
+    # Values from outside.
+    numbers: dict[Source, Any] = field(default_factory=dict)  # variables of modules: the constant, or that it changes
+    parts: dict[Source, set[str]] = field(default_factory=dict)  # arrays that show each other's memory (parts.py)
+
+    # Lists from outside, by the code that is captured.
+    lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)  # found; None: any (fullgraph)
     numbered: dict[CodeType, dict[Source, bool | str | None]] = field(default_factory=dict)
-    lessons: dict[tuple[Any, ...], Lesson] = field(default_factory=dict)
-    objects: bool | None = None
-    lists_grow: bool = False
-    mixed: set[Any] = field(default_factory=set)
-    known: dict[Any, list[Any]] = field(default_factory=dict)
-    warns: bool = False
+    """Those that loops have read by number, and whether they still may (columns.py). None: where their lengths change;
+    WHOLE: only NumPy has wanted all of it (whole_lists.py)."""
+
+    # Lists as objects.
+    objects: bool | None = None  # whether lists are known so (object_lists.py); None: nobody has asked yet
+    lists_grow: bool = False  # whether some that may be from outside get longer or shorter
+    mixed: set[Any] = field(default_factory=set)  # by name those that hold ints and floats
+    known: dict[Any, list[Any]] = field(default_factory=dict)  # by list and attribute, its objects (listed_objects.py)
+
+    warns: bool = False  # errors have been reported again and again, also in functions that are called (warned.py)
 
     def clear(self) -> None:
         """Forget everything."""
         self.objects, self.lists_grow, self.warns = None, False, False
         self.mixed.clear()
         self.known.clear()
-        for known in (self.recursive, self.own, self.loops, self.busy, self.aside, self.often, self.sides):
+        for known in (self.recursive, self.own, self.loops, self.busy, self.side_exits, self.often, self.sides):
             known.clear()
         for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered, self.lessons):
             held.clear()

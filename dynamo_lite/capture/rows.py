@@ -23,10 +23,11 @@ from functools import partial, reduce
 
 import numpy as np
 
+from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import Place
 from dynamo_lite.capture.sameness import is_read_later
-from dynamo_lite.capture.state import ENDLESS, Frame, LoopKey, LoopPlan, Region, Retry, Tracer
+from dynamo_lite.capture.state import ENDLESS, Frame, Region, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass

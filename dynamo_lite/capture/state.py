@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from dynamo_lite import ops
 from dynamo_lite._C import version_tag
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.facts import Facts
+from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.restraints import Restraints, Rounds
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import (
@@ -97,9 +98,9 @@ class GeneratorEscapes(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """Where a frame may go on behind a loop that some ways leave to other places than its end: `number` says at which
-    of `places`, which count from `first`, or is 0 if not there. Of each there is where it is and what lies on the stack
+class SideExits:
+    """Where a frame may go on after a loop that may be left to other places than its end: `number` says at which of
+    `places`, which count from `first`, or is 0 at the end. Of each there is where it is and what lies on the stack
     there besides: values that nobody looks at any more, or what is left of the loop's range. inside: those in the
     middle of an iteration; done: how many came before, and who counts that."""
 
@@ -127,7 +128,7 @@ class Frame:
     visits: dict[int, int] = field(default_factory=dict)  # how often the header of a `while` was met
     rounds: dict[int, int] = field(default_factory=dict)  # how often it has gone back to an instruction
     began: dict[int, float] = field(default_factory=dict)  # what was left of the work when it first did (budget.py)
-    ways: Ways | None = None  # where it may go on, if not at ``index``
+    side_exits: SideExits | None = None  # where it may go on, if not at ``index``
     given: tuple[Value, ...] = ()  # its arguments, which whoever called it has until it returns
 
     def push(self, value: Value) -> None:
@@ -161,78 +162,6 @@ class CellStored(Exception):
     """A cell from outside is stored to: each such cell has to be one value, however it is reached."""
 
 
-LoopKey: TypeAlias = tuple[Any, ...]
-
-
-@dataclass(eq=False, slots=True)
-class LoopPlan:
-    """What is known of a loop of the user's before it is met; it grows from one attempt of a capture to the next.
-
-    peel: how many iterations run before the loop proper; differing: the locals that are of another type after the
-    first, where that is all the reason; unpeeled: none can, since such a one breaks the graph. steps: by path (a
-    local's name, places in tuples) the int that a number grows by in every iteration. numbers: the paths of those that
-    change otherwise; fixed: of those that do not. eithers: the locals that hold one kind of value after some iterations
-    and another after others, with the forms of both (eithers.py). replaced: those that hold another object of the same
-    class after each iteration (aggregates.py). places: those besides locals that an iteration
-    changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program is to hold
-    all items from before the loop on (True), or which are to have their length guarded there (False; lists.py). rows:
-    lists of which an array is wanted after it: the type of its rows, whether these are counted, how many there are at
-    most; None if there is none (rows.py). cells: lists
-    of which the program has the numbers in arrays from before the loop on: the kind of these, and whether the list
-    grows; None: of which it cannot (cells.py); read_between: those of which the segment ends where an item is read
-    behind it. objects: it tells which objects the numbers are that lists and dicts get. promises: conditions on the
-    index that are guarded to hold in every iteration, or in none, as text; required: those for which the program
-    declines in an iteration in which they are not as said. apart: where ways out of it begin that are no part of it:
-    the frame goes on there; known: those of which an earlier capture has found that. avoided: ways in the body, by
-    their place in it, that break the graph: the loop is left for the iterations that may go there, with the break's
-    reason and detail, and its line. unbinding: ways on which a local is read that has no value: it declines there.
-    alone: by number, iterations of which that is known now, which run by themselves. refused: why it cannot stay a
-    loop, as a break's reason and detail. outcome: what became of it in this attempt: "native", "unrolled",
-    "segments", "begun" with iterations before the loop, "paused" with one of `alone`, or "" if it
-    was not met; stayed: it was native in an earlier one. guessed: paths of `steps` and `numbers` that no attempt has
-    confirmed, guessed_places: likewise; guesses: whether there may be such (loop_guesses.py). compound: conditions of
-    several parts are one number (compound.py). chain: where it stands, and the loops around it, for all captures of a
-    function (lessons.py).
-    """
-
-    filename: str
-    line: int
-    function: str
-    peel: int = 0
-    differing: set[Any] = field(default_factory=set)
-    unpeeled: bool = False
-    steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
-    numbers: set[tuple[Any, ...]] = field(default_factory=set)
-    fixed: set[tuple[Any, ...]] = field(default_factory=set)
-    eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
-    replaced: set[Any] = field(default_factory=set)
-    places: dict[Any, bool] = field(default_factory=dict)
-    lists: dict[Any, bool] = field(default_factory=dict)
-    rows: dict[Any, Any] = field(default_factory=dict)
-    cells: dict[Any, tuple[str, bool] | None] = field(default_factory=dict)
-    read_between: set[Any] = field(default_factory=set)
-    objects: bool = False
-    promises: set[str] = field(default_factory=set)
-    required: dict[str, bool] = field(default_factory=dict)
-    apart: set[int] = field(default_factory=set)
-    known: set[int] = field(default_factory=set)
-    avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
-    unbinding: set[LoopKey] = field(default_factory=set)
-    alone: set[int] = field(default_factory=set)
-    refused: tuple[str, str] | None = None
-    outcome: str = ""
-    stayed: bool = False
-    guesses: bool = True
-    guessed: set[tuple[Any, ...]] = field(default_factory=set)
-    guessed_places: set[Any] = field(default_factory=set)
-    compound: bool = False
-    chain: tuple[Any, ...] = ()
-
-    def knows(self, path: tuple[Any, ...]) -> bool:
-        """Whether it is known that a number changes, not only guessed."""
-        return path in self.numbers and path not in self.guessed
-
-
 class PutNumber(NamedTuple):
     """A number that an iteration puts into a list or dict: operand `place` of `node`, counted without the list. serial:
     what is made later is made in that iteration of the innermost loop."""
@@ -259,7 +188,8 @@ class Region:
     under which it runs, if that is a number. depth: how many frames there were around it. serial: what is made in it
     has a later one. begins, ends: by path the numbers that there are before the first iteration and after one, as the
     values that names hold. kept: by path the tuples that an iteration leaves as it finds them, as it finds them.
-    loop: the node, once it is complete.
+    extents: by name the numbers that are extents of carried arrays, and what they begin with (extents.py). loop: the
+    node, once it is complete.
     """
 
     key: LoopKey
@@ -279,6 +209,7 @@ class Region:
     begins: dict[tuple[Any, ...], Value | None] = field(default_factory=dict)
     ends: dict[tuple[Any, ...], Value] = field(default_factory=dict)
     kept: dict[tuple[Any, ...], Value] = field(default_factory=dict)
+    extents: dict[str, Scalar] = field(default_factory=dict)
     loop: Node | None = None
 
     def may_be_unrolled(self) -> bool:
@@ -658,7 +589,12 @@ class Tracer:
 
     def _promised(self, condition: Scalar) -> bool:
         if not self.is_owned(condition):
-            raise Undecided(condition, require=self.require)
+            changing = self.of_extents(condition)
+            required = None if changing is None else self.plans[changing.key].required.get(str(condition))
+            if required is None:
+                raise Undecided(condition, require=self.require)
+            self.require(condition if required else negate(condition))
+            return required
         region = self.regions[place := self.owner(condition)]
         if str(condition) in self.plans[region.key].promises:
             for truth in (True, False):
@@ -690,6 +626,13 @@ class Tracer:
         names = symbols_of(condition)
         open_ = {region.index.name for region in self.regions}
         return not self.is_carried(condition) and bool(names & open_) and not (names & self.indices) - open_
+
+    def of_extents(self, condition: Scalar) -> Region | None:
+        """The innermost loop around whose arrays' extents `condition` is on, if all that varies in it are extents of
+        arrays that loops around carry."""
+        names = {name for name in symbols_of(condition) if name in self.carried or name in self.indices}
+        found = [region for region in self.regions if not names.isdisjoint(region.extents)]
+        return found[-1] if found and names <= {name for region in found for name in region.extents} else None
 
     def owner(self, condition: Scalar) -> int:
         """The place of the innermost loop whose index is in `condition`."""
@@ -771,10 +714,6 @@ class Tracer:
             return None
         frame = self.frames[-1]
         return Location(frame.code.filename, frame.line or frame.code.firstlineno, frame.code.name)
-
-    def array(self, node: Node) -> ArrayValue:
-        """The value for a node just appended."""
-        return ArrayValue(None, node)
 
     def check_size(self) -> None:
         """Break when the graph has grown over its limit; an operation is work for all stages."""

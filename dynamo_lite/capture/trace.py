@@ -34,24 +34,15 @@ from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.lists import state_others
-from dynamo_lite.capture.loop_plans import begins_plainly, count_first_rounds
+from dynamo_lite.capture.loop_candidates import begins_plainly, count_first_rounds
+from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Residual
 from dynamo_lite.capture.restraints import Restraints, place_in, place_of
 from dynamo_lite.capture.sameness import held_cells
-from dynamo_lite.capture.state import (
-    CellStored,
-    Frame,
-    GeneratorEscapes,
-    LoopKey,
-    LoopPlan,
-    Retry,
-    SkipFrame,
-    StoresShow,
-    Tracer,
-)
+from dynamo_lite.capture.state import CellStored, Frame, GeneratorEscapes, Retry, SkipFrame, StoresShow, Tracer
 from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
 from dynamo_lite.capture.warned import ReportingPlace
@@ -342,9 +333,9 @@ def _trace(
         ends = "rest" if plain_rest else "break"
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
         live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared.keys()
-        if frame.ways is not None:
+        if frame.side_exits is not None:
             lives = [kept | shared.keys() for kept in liveness(code)] if shared else liveness(code)
-            residual.goes_apart(frame.ways, index, frame.stack, variables, lives, names)
+            residual.goes_on_at_side_exits(frame.side_exits, index, frame.stack, variables, lives, names)
             only_jumps = True
         elif (
             stop.reason in ("loop-pauses", "joins")

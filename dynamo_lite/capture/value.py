@@ -354,10 +354,6 @@ class SequenceValue(Value):
         self.reads += 1
         return self.known
 
-    @items.setter
-    def items(self, items: list[Value]) -> None:
-        self.known = items
-
 
 def is_repeated(value: SequenceValue) -> bool:
     """Whether a list is the same item as often as the call says."""
@@ -397,6 +393,13 @@ class NestedValue(CallValue):
     path: str = ""
     start: Scalar = 0
     length: Scalar = 0
+
+
+@dataclass(eq=False, slots=True)
+class HeldNumber(CallValue):
+    """A number that a loop has ended with, ``number``, as the object that something else holds (objects.py)."""
+
+    number: Value = field(default_factory=Value)
 
 
 @dataclass(eq=False, slots=True)

@@ -18,7 +18,7 @@ from dynamo_lite.graph.rewrite import hands_out, is_view, origins, root, written
 from dynamo_lite.graph.scalar import Dim, Scalar, make
 
 __all__ = [
-    "apart",
+    "disjoint",
     "drop_repeated",
     "is_address",
     "is_external",
@@ -61,8 +61,8 @@ def same_positions(left: Node, right: Node) -> bool:
     return left is right or place(left) == place(right)
 
 
-def apart(left: Node, right: Node, facts: Facts) -> bool:
-    """Whether two arrays certainly are other parts of one: along some axis they have no index in common."""
+def disjoint(left: Node, right: Node, facts: Facts) -> bool:
+    """Whether two arrays certainly are disjoint parts of one: along some axis they have no index in common."""
     if not (is_address(left) and is_address(right)) or left.op != "basic_index" or right.op != "basic_index":
         return False
     source, other = left.args[0], right.args[0]

@@ -17,6 +17,8 @@ from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make
 from dynamo_lite.graph.text import to_text
 from dynamo_lite.graph.types import ArrayType, number_type
 
+_BRING_EXTENTS = frozenset({NodeKind.INPUT, NodeKind.LOOP, NodeKind.COND})  # arrays of extents that no op says
+
 
 class Graph:
     """Nodes in execution order. ``inputs`` are the INPUT nodes (arrays, NumPy scalars) and number inputs by index.
@@ -171,6 +173,11 @@ class Graph:
         beside: what is known as well."""
         facts = Facts() if beside is None else beside.copy()
         for node in self.nodes:
+            types = node.type if isinstance(node.type, tuple) else (node.type,)
+            extents = (size for type_ in types if type_ is not None for size in type_.shape)
+            for size in extents if node.kind in _BRING_EXTENTS else ():
+                if isinstance(size, Symbol):
+                    facts.learn(make("ge", size, 0), True)
             is_size = node.op != "scalar_number" and node.params.get("of", abi.READ_LENGTH) == abi.READ_LENGTH
             if node.kind is NodeKind.CALL and is_size:
                 for size in node.params.get("yields", ()):

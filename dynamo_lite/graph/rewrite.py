@@ -12,7 +12,7 @@ from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, renamed
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, renamed, substitute
 from dynamo_lite.graph.types import ArrayType
 
 
@@ -281,6 +281,25 @@ def same_type(graph: Graph, left: object, right: object) -> bool:
         and left.ndim == right.ndim
         and all(graph.facts.decide(make("eq", *pair)) for pair in zip(left.shape, right.shape, strict=True))
     )
+
+
+def changing_extents(loop: Node) -> tuple[tuple[int, int, int], ...]:
+    """The extents of carried arrays that an iteration may change: the place of the array among what is carried, the
+    axis, and the place of the carried number that it is."""
+    _, initial, _, body = loop_parts(loop)
+    numbers = body.inputs[len(body.inputs) - loop.params.get("numbers", 0) :]
+    return tuple(
+        (place, axis, numbers.index(size))
+        for place, array in enumerate(body.inputs[1 : 1 + len(initial)])
+        if isinstance(array, Node)
+        for axis, size in enumerate(array.array_type.shape)
+        if size in numbers
+    )
+
+
+def substitute_type(type_: ArrayType, mapping: Mapping[str, Scalar]) -> ArrayType:
+    """`type_` with symbols of its shape replaced by name."""
+    return ArrayType(type_.dtype, tuple(substitute(dim, mapping) for dim in type_.shape), type_.scalar)  # type: ignore[misc]
 
 
 def drop_input(body: Graph, place: int) -> None:

@@ -9,7 +9,7 @@ branch, where the condition is one of these facts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, Undecided
-from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root, same_type
+from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root, same_type, substitute_type
 from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of, make, substitute, symbols_of, terms_of
 from dynamo_lite.graph.types import ArrayType, number_type
 
@@ -49,7 +49,7 @@ def verify(graph: Graph, around: Around = OUTERMOST) -> None:
             map_scalars(value, lambda scalar, node=node: _check_symbols(graph, node.name, scalar))  # type: ignore[misc]
         if node.name in names:
             raise GraphError(f"{node.name}: the name is taken")
-        _CHECKS.get(node.kind, _check_nothing)(graph, node, around)
+        _CHECKS[node.kind](graph, node, around)
         names.add(node.name)
         defined.add(node)
     for index, value in enumerate(graph.inputs):
@@ -75,10 +75,6 @@ def _check_symbols(graph: Graph, name: str, value: Scalar) -> None:
     for one in (value, *(operand for term in terms_of(value) for operand in term.operands)):
         if isinstance(one, Symbol) and graph.symbols.get(one.name) != one:
             raise GraphError(f"{name}: {one} is not a symbol of this graph")
-
-
-def _check_nothing(graph: Graph, node: Node, around: Around) -> None:
-    pass
 
 
 def _check_input(graph: Graph, node: Node, around: Around) -> None:
@@ -200,12 +196,14 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
         if symbol.input and (isinstance(value, Node) or kind_of(value) != symbol.kind):
             raise GraphError(f"{node.name}: what goes in for the number {symbol} is no {symbol.kind}")
         outside.setdefault(symbol.name, value)  # type: ignore[arg-type]
+    numbers = [symbol.name for symbol in body.inputs[first:]]
+    begins: dict[str, Any] = {**outside, **dict(zip(numbers, outer[first:], strict=True))}  # extents that change, too
     for place, (inner, value) in enumerate(zip(body.inputs, outer, strict=True)):
         if isinstance(inner, Symbol):
             continue
         if not isinstance(value, Node):
             raise GraphError(f"{node.name}: the number {value} goes in for the array %{inner.name}")
-        if not same_type(graph, substitute_type(inner.array_type, outside), value.type):
+        if not same_type(graph, substitute_type(inner.array_type, begins), value.type):
             raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
     facts = graph.facts.copy()
     learn_index(facts, fresh, *bounds)
@@ -242,14 +240,18 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     for symbol, number in zip(body.inputs[first:], outputs[len(initial) :], strict=True):
         if isinstance(number, Node) or kind_of(number) != symbol.kind:
             raise GraphError(f"{node.name}: the number {symbol} is of another kind after an iteration")
+    ends: dict[str, Any] = dict(zip(numbers, outputs[len(initial) :], strict=True))
     for place, output in enumerate(outputs[: len(initial)]):
         carried = body.inputs[1 + place]
         if isinstance(carried, Symbol) or not isinstance(output, Node):
             raise GraphError(f"{node.name}: carried value {place} is a number")
-        if not same_type(body, output.type, carried.type):
+        if not same_type(body, output.type, substitute_type(carried.array_type, ends)):
             raise GraphError(f"{node.name}: carried value {place} is {carried.type} before, {output.type} after")
-    types = (*(value.array_type for value in initial), *map(number_type, outer[first:]))  # type: ignore[arg-type]
-    if not same_type(graph, node.type, types):
+    behind = dict(zip(numbers, node.params.get("yields", ()), strict=False))
+    carried_in = [one for one in body.inputs[1 : 1 + len(initial)] if isinstance(one, Node)]
+    types = [substitute_type(one.array_type, begins | behind) for one in carried_in]
+    types += map(number_type, outer[first:])  # type: ignore[arg-type]
+    if not same_type(graph, node.type, tuple(types)):
         raise GraphError(f"{node.name}: it yields {_types(tuple(value.type for value in initial))}")
     _check_yields(graph, node, tuple(kind_of(number) for number in outer[first:]))  # type: ignore[arg-type]
 
@@ -334,7 +336,11 @@ def _check_cond(graph: Graph, node: Node, around: Around) -> None:
         types = tuple(
             substitute_type(output.array_type, outside) for output in body.outputs[:split] if isinstance(output, Node)
         )
-        if len(body.outputs) != len(node.type) or not same_type(graph, types, node.type[:split]):
+        names = [symbol.name for symbol in node.params.get("yields", ())]
+        numbers = [substitute(one, outside) for one in body.outputs[split:] if not isinstance(one, Node)]
+        yielded = dict(zip(names, numbers, strict=False))
+        wanted = tuple(substitute_type(one, yielded) for one in node.type[:split])
+        if len(body.outputs) != len(node.type) or not same_type(graph, types, wanted):
             raise GraphError(f"{node.name}: a branch returns {_types(types)}, the node says {_types(node.type)}")
         kinds.append(tuple("" if isinstance(one, Node) else kind_of(one) for one in body.outputs[split:]))
     if kinds[0] != kinds[1]:
@@ -353,11 +359,6 @@ def _check_leave(graph: Graph, node: Node, around: Around) -> None:
     between = graph.nodes[graph.nodes.index(loop) + 1 : graph.nodes.index(node)]
     if any(other.op != "tuple_get" or other.args[0] is not loop for other in between):
         raise GraphError(f"{node.name}: it does not stand right behind %{loop.name}")
-
-
-def substitute_type(type_: ArrayType, mapping: Mapping[str, Scalar]) -> ArrayType:
-    """`type_` with symbols of its shape replaced by name."""
-    return ArrayType(type_.dtype, tuple(substitute(dim, mapping) for dim in type_.shape), type_.scalar)  # type: ignore[misc]
 
 
 _CHECKS = {

@@ -238,7 +238,7 @@ def _test_part(_: _State, part: Any, whole: Any, index: tuple[slice | int, ...])
     return part.size > 0 and lies[0] == lies[1]
 
 
-def _test_apart(_: _State, one: Any, other: Any) -> bool:
+def _test_disjoint(_: _State, one: Any, other: Any) -> bool:
     return type(one) is np.ndarray and type(other) is np.ndarray and not np.may_share_memory(one, other)
 
 
@@ -312,7 +312,7 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "function_globals": lambda _, value, namespace: getattr(value, "__globals__", None) is namespace,
     "array": _test_array,
     "part": _test_part,
-    "apart": _test_apart,
+    "disjoint": _test_disjoint,
     "unfit": lambda _, value: type(value) is np.ndarray and _is_unfit(value),
     "packed": lambda _, value, order, wanted: (
         type(value) is np.ndarray and value.flags[("C_CONTIGUOUS", "F_CONTIGUOUS")[order]] == bool(wanted)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from dynamo_lite.graph.alias import apart, merge_views
+from dynamo_lite.graph.alias import disjoint, merge_views
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of, is_exact_view
@@ -271,7 +271,7 @@ def _without(graph: Graph, known: dict[Node, Node], touched: Node, shown: _Origi
     """What is known of arrays, but for those that may share memory with `touched`."""
     memory = shown[touched]
     near = [array for array in known if not shown[array].isdisjoint(memory)]
-    gone = {array for array in near if array is touched or not apart(array, touched, graph.facts)}
+    gone = {array for array in near if array is touched or not disjoint(array, touched, graph.facts)}
     return {array: what for array, what in known.items() if array not in gone} if gone else known
 
 

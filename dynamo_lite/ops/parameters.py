@@ -397,7 +397,6 @@ def only(*values: Any) -> Kind:
 
 ArrayArg = Annotated[Node, Kind("an array", array)]
 OperandArg = Annotated[Operand, Kind("an array or number", operand)]
-UfuncOperand = Annotated[Operand, Kind("an array or number, however large", ufunc_operand)]
 UfuncArgument = Annotated[
     Operand | None, Kind("an array or number, however large, or (as the result's place) None", _optional(ufunc_operand))
 ]
@@ -414,7 +413,6 @@ Nested = Annotated[Any, Kind("arrays and numbers in tuples and lists", _nested)]
 Number = Annotated[Scalar, Kind("a Python number", number)]
 NumberOrNone = Annotated[Scalar | None, Kind("a Python number, None", _optional(number))]
 PlainNumber = Annotated[Any, Kind("a known number", _plain_number)]
-PlainNumberOrNone = Annotated[Any, Kind("a known number, None", _optional(_plain_number))]
 Int = Annotated[int, Kind("a known int", static_int)]
 IntOrNone = Annotated[int | None, Kind("a known int, None", _optional(static_int))]
 OpenIntOrSeveral = Annotated[Any, Kind("an int, or several", one_or_several(open_int, tuple, list))]
@@ -446,7 +444,6 @@ UfuncOut = Annotated[Any, Kind("an array to write to, alone or in a tuple, None,
 ReduceOut = Annotated[Any, Kind("an array to write to, by name also in a tuple, None", ufunc_out, in_place=out_array)]
 Casting = Annotated[str, one_of("no", "equiv", "safe", "same_kind", "unsafe")]
 OrderKCF = Annotated[str, one_of("K", "C", "F")]
-OrderC = Annotated[str | None, only("C", None)]
 OrderCF = Annotated[str, one_of("C", "F")]
 OrderCFOrNone = Annotated[str | None, one_of("C", "F", None)]
 OrderKCFOrNone = Annotated[str | None, one_of("K", "C", "F", None)]

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from dynamo_lite.graph.extremes import MAX_QUESTIONS, parts_of
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate, Undecided, demand
-from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product, terms_of
 
 SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
 
@@ -58,7 +58,7 @@ def settle(dim: Scalar, ask: Relate) -> Dim:
     """`dim` as a size: the constant 1 if it is 1, and not negative (OpError)."""
     if not ask(make("ge", dim, 0)):
         raise OpError("a negative size")
-    if is_open(dim):
+    if any(is_open(part) for term in terms_of(dim) for part in (term, *term.operands)) or is_open(dim):
         return dim  # type: ignore[return-value]
     try:
         return 1 if ask(make("eq", dim, 1)) else dim  # type: ignore[return-value]

@@ -13,7 +13,7 @@ more; nobody writes to an array of which there is a copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -219,11 +219,29 @@ class ArrayBuilder(VectorBuilder):
             self.decline_reversed(source)
         self.sweep((target, source), lambda rows: self.copy(*rows))
 
+    def resized(self, slot: NumpyScalar | Array, length: Number) -> Array:
+        """What a loop carries in a room, where iterations change its length."""
+        assert isinstance(slot, Array) and slot.room is not None and slot.held is not None
+        sizes, axes = self.tested((length, *slot.sizes[1:]))
+        return self.packed(sizes, axes, slot.room, slot.first, slot.held)
+
+    def require_length(self, array: Handed, length: Handed) -> None:
+        """An array is as long as the number says which is handed on with it."""
+        if not isinstance(array, Array) or not isinstance(length, Number):
+            raise NotCompiled("an array whose length is no number")
+        self.require_size(array.sizes[0], length)
+
     def move(
-        self, targets: Sequence[Array], sources: Sequence[Array], mark: int, lent: frozenset[int] = frozenset()
+        self,
+        targets: Sequence[Array],
+        sources: Sequence[Array],
+        mark: int,
+        lent: frozenset[int] = frozenset(),
+        changing: Collection[int | None] = (),
     ) -> list[Array]:
         """Bring the sources into the rooms of the targets, all at once; the arrays there. mark: rooms from that number
-        on, those that are lent, and the targets' own, give their memory away."""
+        on, those that are lent, and the targets' own, give their memory away. changing: rooms of targets that get
+        arrays of other lengths."""
         own = {target.room: target.room for target in targets}  # where what was in a room lies now
         waiting: list[int] = []  # what is copied when all memory has changed hands
         taken: set[int | None] = set()
@@ -234,8 +252,9 @@ class ArrayBuilder(VectorBuilder):
                 raise NotCompiled("what is handed on is of another dtype")
             if len(source.sizes) != len(target.sizes):
                 raise NotCompiled("what is handed on has other axes")
-            for size, length in zip(source.sizes, target.sizes, strict=True):
-                self.require_size(size, length)
+            for axis, (size, length) in enumerate(zip(source.sizes, target.sizes, strict=True)):
+                if axis or target.room not in changing:
+                    self.require_size(size, length)
             at = own.get(source.room, source.room)
             again = source.room in taken and source.room in lent
             if source.room is None or again or (source.room < mark and source.room not in {*own, *lent}):
@@ -255,11 +274,12 @@ class ArrayBuilder(VectorBuilder):
         arrays = []
         for place, (target, source) in enumerate(zip(targets, sources, strict=True)):
             first = target.first
+            sizes = (source.sizes[0], *target.sizes[1:]) if target.room in changing else target.sizes
             assert target.room is not None
             if changed or place in waiting:
-                first = self.room_memory(target.room, target.dtype, self.total(target.sizes))
+                first = self.room_memory(target.room, target.dtype, self.total(sizes))
             whole = self.require_whole(source)
-            arrays.append(self.packed(target.sizes, source.axes, target.room, first, whole))
+            arrays.append(self.packed(sizes, source.axes, target.room, first, whole))
         for place in waiting:
             self.duplicate(arrays[place], sources[place])
         return arrays
@@ -308,14 +328,20 @@ class ArrayBuilder(VectorBuilder):
         begin = either(one.first, other.first)
         origin = either(first.origin, second.origin)
         assert isinstance(begin, Memref) and isinstance(origin, Value)
-        sizes = []
-        for size, length in zip(one.sizes, other.sizes, strict=True):
+        sizes, axes, is_open = [], [], False
+        for axis, (size, length) in enumerate(zip(one.sizes, other.sizes, strict=True)):
+            known = one.axes[axis] | other.axes[axis]
             if size.value is not length.value:
                 both = either(size.value, length.value)
                 assert isinstance(both, Value)
                 size = Number("int", both, min(size.least, length.least), max(size.most, length.most))
+                known = one.axes[axis] & other.axes[axis]  # the sizes may differ
+                is_open |= not known and size.least != size.most
             sizes.append(size)
-        axes = tuple(map(frozenset[Axis].union, one.axes, other.axes))
+            axes.append(known)
+        if is_open:
+            sizes, tested = self.tested(sizes)
+            axes = [known | axis for known, axis in zip(axes, tested, strict=True)]
         return self.packed(sizes, axes, one.room, begin, Held(begin, origin, first.makers | second.makers))
 
     # Steps

@@ -149,7 +149,8 @@ class _Builder(DrawBuilder):
         ndims = zip(machine.dtypes, machine.ndims, strict=True)
         shapes = tuple(abi.OF_NUMBER if dtype is None else ndim for dtype, ndim in ndims)
         body = (*self.first, *self.nodes)
-        return Routine(tuple(self.inputs), shapes, start, by, last, body, tuple(results), self.rooms)
+        lengths = tuple((place, len(loop.carried) + number) for place, _, number in loop.extents)
+        return Routine(tuple(self.inputs), shapes, start, by, last, body, tuple(results), self.rooms, lengths)
 
     def name_sizes(self, loop: Loop, frame: Frame) -> None:
         """Let numbers that go in, and stay, be the sizes of arrays that they are."""
@@ -376,6 +377,8 @@ class _Builder(DrawBuilder):
     ) -> list[Handed]:
         """The iterations of a loop that has at least one; what it carries out. frame: what goes into the body; firsts:
         what is carried into the first iteration."""
+        if any(axis for _, axis, _ in loop.extents):
+            raise NotCompiled("an array whose rows change their length")
         if stays_in_registers(loop.body):
             raise NotCompiled("statements on arrays that one kernel iterates")
         carried: list[tuple[Value | Memref, Value | Memref]] = []  # with what each is at first
@@ -387,6 +390,8 @@ class _Builder(DrawBuilder):
             carried.append((value, first))
             return value
 
+        first_number = 1 + len(loop.carried) + len(loop.captured) - (len(firsts) - len(loop.carried))
+        lengths = {1 + place: first_number + number for place, _, number in loop.extents}
         objects: dict[int, NumpyScalar | Array] = {}
         kept = [self.keep_place() for first in firsts if isinstance(first, List)]
         for place, first in zip(carried_places(loop), firsts, strict=True):
@@ -413,6 +418,8 @@ class _Builder(DrawBuilder):
 
         def body() -> tuple[list[Handed], Value | None]:
             mark = self.rooms
+            for place, number in lengths.items():
+                objects[place] = frame.registers[place] = self.resized(objects[place], frame.numbers[number])
             slots = [slot for slot in objects.values() if isinstance(slot, Array)]
             frame.lent = frozenset(slot.room for slot in slots if slot.room is not None)
             self.body(loop.body, frame)
@@ -421,7 +428,11 @@ class _Builder(DrawBuilder):
                 raise NotCompiled("an object from before a loop, which an iteration appends")
             outputs = loop.body.outputs[: len(firsts)]
             finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
-            moved = iter(self.move(slots, [final for final in finals if isinstance(final, Array)], mark))
+            for place, number in lengths.items():
+                self.require_length(finals[place - 1], finals[number - first_number + len(loop.carried)])
+            changing = {slot.room for place, slot in objects.items() if place in lengths and isinstance(slot, Array)}
+            arrays = [final for final in finals if isinstance(final, Array)]
+            moved = iter(self.move(slots, arrays, mark, changing=changing))
             finals = [next(moved) if isinstance(final, Array) else final for final in finals]
             self.keep_carried(kept, [final for final in finals if isinstance(final, List)])
             return finals, self.truth(loop.body.outputs[-1], frame) if loop.goes_on else None
@@ -446,7 +457,12 @@ class _Builder(DrawBuilder):
         self.nodes.append(
             Range(index, start.value, by.value, last, nodes, phis, lasts, goes_on, outermost, bounds)
         )
-        return [self.after(final, handed_out) for final in finals]
+        results = [self.after(final, handed_out) for final in finals]
+        for place, number in lengths.items():
+            array, length = results[place - 1], results[number - first_number + len(loop.carried)]
+            assert isinstance(array, Array) and isinstance(length, Number)
+            results[place - 1] = replace(array, sizes=(length, *array.sizes[1:]))
+        return results
 
     def after(self, final: Handed, handed_out: dict[Any, Any]) -> Handed:
         """What is handed on, as it is called after the loop."""

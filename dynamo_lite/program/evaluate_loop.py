@@ -84,12 +84,15 @@ def evaluate_routine(routine: Routine, inputs: Sequence[Any], numbers: range) ->
             ended.status = declined.status
             return ended
     ended.stopped = evaluation.stopped
-    for (value, origin), given in zip(routine.results, inputs, strict=False):  # numbers stand last
+    lengths = dict(routine.lengths)
+    for place, ((value, origin), given) in enumerate(zip(routine.results, inputs, strict=False)):  # numbers stand last
         number = 0 if origin is None else int(evaluation.value(origin))
         if isinstance(value, Value):
             ended.results.append((evaluation.value(value), number))
         else:
-            like = np.empty(given.shape, value.dtype)
+            length = routine.results[lengths[place]][0] if place in lengths else None
+            shape = (int(evaluation.value(length)), *given.shape[1:]) if isinstance(length, Value) else given.shape
+            like = np.empty(shape, value.dtype)
             packed = _array(evaluation.addresses[value], like.shape, like.strides, like.dtype)
             ended.results.append((packed.copy(), number))
     return ended

@@ -371,7 +371,8 @@ class Routine:
 
     inputs: what goes into it; ndims: how each is given (csrc/abi.def: OF_NUMBER, OF_SCALAR, or an array's axes). start,
     by, last: of the range. results: what it hands out, each with an int64 that says which object it is (RESULT_ORIGIN);
-    None of a number. rooms: how many it has.
+    None of a number. rooms: how many it has. lengths: pairs of an array that is handed out and the number, by their
+    places among the results, which says how long it is; others are as long as what goes in.
     """
 
     inputs: tuple[Value | Memref, ...]
@@ -382,6 +383,7 @@ class Routine:
     body: tuple[Node, ...]
     results: tuple[tuple[Value | Memref, Value | None], ...]
     rooms: int = 0
+    lengths: tuple[tuple[int, int], ...] = ()
 
 
 def inner(node: Node) -> tuple[tuple[Node, ...], ...]:

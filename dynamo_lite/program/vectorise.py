@@ -76,7 +76,7 @@ def _over_elements(function: Function, loop: For, lanes: Lanes) -> For:
     if not values:
         return loop
     constants = {node.result for node in loads if node.memref.space == "constant"}
-    live = len(numbers | constants) + _pressure(ops, [n.result for n in loads], stores, numbers | constants)
+    live = len(numbers | constants) + _pressure(ops, stores, numbers | constants)
     widest = max(part_dtype(value.dtype).itemsize for value in values)
     apart = [node for node in loop.body if isinstance(node, Load | Store) and node.memref.axes[-1:] == (ANY,)]
     many = MANY_LONG_VALUES if lanes.long and function.rows is None else MANY_VALUES
@@ -96,7 +96,7 @@ def _over_elements(function: Function, loop: For, lanes: Lanes) -> For:
     return replace(loop, lanes=width, tail=tail)
 
 
-def _pressure(ops: list[Element], loads: list[Value], stores: list[Value], numbers: set[Value]) -> int:
+def _pressure(ops: list[Element], stores: list[Value], numbers: set[Value]) -> int:
     """The most values live at once, loads counted at first use and numbers not at all."""
     last_use = {value: position for position, op in enumerate(ops) for value in op.operands}
     for value in stores:

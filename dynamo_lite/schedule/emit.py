@@ -19,7 +19,7 @@ from dynamo_lite.graph.alias import is_external, place
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, place_of_size
-from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
+from dynamo_lite.graph.rewrite import changing_extents, loop_parts, origins, root, written
 from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.index import put_index
@@ -252,7 +252,8 @@ class _Emitter:
         pause = node.params.get("pause")
         if pause is not None:
             pause = pause[0], reduce(partial(make, "or"), pause[1:])
-        self.steps.append(Loop(dsts, body, *bounds, carried, others, types, None, goes_on, yields, pause))
+        extents = changing_extents(node)
+        self.steps.append(Loop(dsts, body, *bounds, carried, others, types, None, goes_on, yields, pause, extents))
 
     def cond(self, node: Node) -> None:
         dsts = self.structured(node)

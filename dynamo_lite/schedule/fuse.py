@@ -18,7 +18,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dynamo_lite.budget import spend
-from dynamo_lite.graph.alias import apart, may_share, same_positions
+from dynamo_lite.graph.alias import disjoint, may_share, same_positions
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
@@ -326,7 +326,7 @@ class _Fusion:
             members = self.gather([value])
             self.materialise([other for other in exposed if other not in members])
             readers = [arg for arg in self.operands(members) if isinstance(arg, Node) and may_share(arg, target)]
-            readers = [arg for arg in readers if not apart(arg, target, self.graph.facts)]
+            readers = [arg for arg in readers if not disjoint(arg, target, self.graph.facts)]
             elsewhere = [arg for arg in readers if not same_positions(arg, target)]
             direct = bool(members) and all(self.broadcasts(arg, target) for arg in elsewhere)
         if not direct:
@@ -349,7 +349,7 @@ class _Fusion:
         aside: tuple[tuple[Node, Node], ...] = ()
         if isinstance(value, Node) and may_share(value, target) and not same_positions(value, target):
             # NB: a vector that is copied over itself NumPy may not put aside (csrc/kernel_map.c).
-            straight = target.array_type.ndim == 1 or apart(value, target, self.graph.facts)
+            straight = target.array_type.ndim == 1 or disjoint(value, target, self.graph.facts)
             aside = () if straight else ((value, self.copy(value)),)
         self.units.append(Group((Part((), node, aside),), ()))
         self.finished.add(node)

@@ -18,7 +18,7 @@ from dataclasses import field
 
 from dynamo_lite.budget import spend
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.graph.alias import apart, is_address, may_share, place, same_positions
+from dynamo_lite.graph.alias import disjoint, is_address, may_share, place, same_positions
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
@@ -118,7 +118,7 @@ class _Levels:
         self.outputs = {output for output in graph.outputs if isinstance(output, Node)}
         self.dims: dict[Dim, Dim] = {}
         self.places: dict[Node, Hashable] = {}
-        self.apart: dict[Hashable, bool] = {}  # by the indices and the shape
+        self.disjoint: dict[Hashable, bool] = {}  # by the indices and the shape
         self.read_in_memory: dict[Node, int] = {}  # by how many units
 
     def run(self) -> list[Unit]:
@@ -268,32 +268,32 @@ class _Levels:
     def touch(self, unit: _Unit, node: Node, writes: bool, memory: list[tuple[_Unit, Node, bool]]) -> None:
         """Note that a unit reads or writes `node`; memory: who has touched its memory, and how."""
         where = self.place(node)
-        told_apart = len(memory) <= MOST_ACCESSES
+        distinguished = len(memory) <= MOST_ACCESSES
         for other, met, written in memory:
             if other is unit or not (writes or written):
                 continue
             spend()
             same = self.place(met) == where
-            if same or not told_apart or not self.are_apart(met, node):
+            if same or not distinguished or not self.are_disjoint(met, node):
                 joins = same and unit.key is not None and unit.key == other.key
                 reads_it = written and not writes
                 unit.follow(other, not joins or (reads_it and (not _forwards(unit, node) or _over_itself(other, met))))
-        if writes and not told_apart:
+        if writes and not distinguished:
             memory.clear()
             node = root(node)
         elif writes:
             memory[:] = [entry for entry in memory if entry[0] is unit or self.place(entry[1]) != where]
         memory.append((unit, node, writes))
 
-    def are_apart(self, one: Node, other: Node) -> bool:
-        """Whether two arrays certainly are other parts of one."""
+    def are_disjoint(self, one: Node, other: Node) -> bool:
+        """Whether two arrays certainly are disjoint parts of one."""
         source = one.args[0] if one.op == other.op == "basic_index" else None
         if not isinstance(source, Node) or source is not other.args[0]:
-            return apart(one, other, self.graph.facts)
+            return disjoint(one, other, self.graph.facts)
         key = one.params["index"], other.params["index"], self.shape(source)
-        if key not in self.apart:
-            self.apart[key] = apart(one, other, self.graph.facts)
-        return self.apart[key]
+        if key not in self.disjoint:
+            self.disjoint[key] = disjoint(one, other, self.graph.facts)
+        return self.disjoint[key]
 
     def place(self, node: Node) -> Hashable:
         if node not in self.places:

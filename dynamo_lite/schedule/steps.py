@@ -184,7 +184,8 @@ class Loop:
     for numbers; () where they are not known. machine: how the whole loop runs as machine code, if it can. goes_on:
     the body's last output is the condition to go on, a number or a bool NumPy scalar, looked at when the others have
     been handed on. yields: for each number, the Symbol that it is to the steps behind. pause: a Symbol for the index,
-    and the condition in front of whose iterations the loop is left (a Leave follows it).
+    and the condition in front of whose iterations the loop is left (a Leave follows it). extents: of carried arrays
+    that an iteration may give other ones: the place of the array, the axis, the place of the carried number that it is.
     """
 
     dsts: tuple[int, ...]
@@ -199,6 +200,7 @@ class Loop:
     goes_on: bool = False
     yields: tuple[Symbol, ...] = ()
     pause: tuple[Symbol, Scalar] | None = None
+    extents: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

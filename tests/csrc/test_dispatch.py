@@ -177,13 +177,6 @@ def test_a_decline_runs_the_function_with_the_original_arguments() -> None:
     assert (entry.hits, entry.declines, entry.retired) == (0, 1, False)
 
 
-def test_a_decline_can_be_raised_instead() -> None:
-    def fn() -> Any: ...
-
-    with pytest.raises(_C.Declined, match="for a reason"):
-        compiled(fn, _C.CacheEntry(None, decline, None, plain_on_decline=False))()
-
-
 def test_an_entry_that_mostly_declines_is_retired() -> None:
     asked: list[Any] = []
     runs: list[Any] = []

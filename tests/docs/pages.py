@@ -36,8 +36,8 @@ def named_paths(text: str) -> set[str]:
 
 
 def links(text: str) -> set[str]:
-    """Targets of Markdown links that stay in the tree."""
-    return {target for target in _LINK.findall(text) if "://" not in target}
+    """Targets of Markdown links that stay in the tree; code shows none."""
+    return {target for target in _LINK.findall(_BLOCK.sub("", text)) if "://" not in target}
 
 
 def anchors(text: str) -> set[str]:

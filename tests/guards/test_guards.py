@@ -789,7 +789,7 @@ def test_a_part_lies_where_the_index_says(index: tuple[slice | int, ...]) -> Non
     """Of all parts of an array those pass that ``whole[index]`` is, and neither the whole nor another array."""
     whole = np.arange(48.0).reshape(6, 8)
     ops = [("arg", 0, 0), ("arg", 1, 1), ("part", 0, 1, index)]
-    apart = [*ops[:2], ("apart", 0, 1)]
+    disjoint = [*ops[:2], ("disjoint", 0, 1)]
     function = test_a_part_lies_where_the_index_says
     objects: list[Any] = [whole[i] for i in PARTS if len(i) == 2 and i[0] != 9]
     objects += [whole, whole[:], whole.T[1:-1, 1:-1], whole.copy(), whole[1:-1, 1:-2], whole.ravel(), None, 3]
@@ -804,7 +804,7 @@ def test_a_part_lies_where_the_index_says(index: tuple[slice | int, ...]) -> Non
             if same and len(index) == base.ndim and other is not base and one.size:  # type: ignore[union-attr]
                 expected = ()
         assert found == [expected, expected], (array, base)
-        found = [check(function, (array, base)) for check in (Guards(apart, ()).check, twin_of(apart))]
+        found = [check(function, (array, base)) for check in (Guards(disjoint, ()).check, twin_of(disjoint))]
         both = isinstance(array, np.ndarray) and isinstance(base, np.ndarray)
         assert found == [() if both and not np.may_share_memory(array, base) else None] * 2
         passed += expected is not None

@@ -350,3 +350,22 @@ def test_pairs_and_reduce(backend: str) -> None:
     assert any(loops_in(segment.capture.graph) for segment in fast._compilation.segments)
     fast = _same(folded, backend, *(lambda n=n: (floats(n), 1.5) for n in (40, 40, 1, 0)))  # type: ignore[misc]
     assert any(loops_in(segment.capture.graph) for segment in fast._compilation.segments)
+
+
+def tree(nodes, n):  # type: ignore[no-untyped-def]
+    for i in range(n):
+        first, second = nodes[i]
+        nodes.append([first + 1, second])
+        nodes[i][1] = first
+
+
+def columns(pair, n):  # type: ignore[no-untyped-def]
+    for i in range(n):
+        pair[0].append(pair[1][i] + 1)
+        pair[1].append(pair[0][i])
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, "c"])
+def test_lists_from_outside_get_longer(backend: str) -> None:
+    _same(tree, backend, *(lambda n=n: ([[1, 2]], n) for n in (0, 30, 3, 30)))  # type: ignore[misc]
+    _same(columns, backend, *(lambda n=n: ([[1], [2]], n) for n in (30, 0, 3, 30)))  # type: ignore[misc]

@@ -11,8 +11,8 @@ from dynamo_lite.capture.consuming import gathered
 from dynamo_lite.capture.first_tests import entering_way, truth_now
 from dynamo_lite.capture.forks import fork, may_fork
 from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
+from dynamo_lite.capture.loop_candidates import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.loop_entries import for_numbered
-from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered
 from dynamo_lite.capture.places import grown_length

@@ -1,12 +1,12 @@
-/* Looking ahead: for how long a condition on the index of a loop stays false, before the loop runs (see scalar.h). */
+/* Conditions on the induction variable of a loop: for how many iterations one stays false, before the loop runs. */
 #include "scalar.h"
 #include "scalar_ops.h"
 
 /* The instruction that computes a value from the index; NULL where it is the index itself, or fixed. */
 static const DlScalarInstr *
-computed(const DlScalars *table, const DlAhead *ahead, int32_t value)
+computed(const DlScalars *table, const DlInduction *iv, int32_t value)
 {
-    for (int32_t i = ahead->first; i < ahead->last; i++) {
+    for (int32_t i = iv->first; i < iv->last; i++) {
         if (table->instrs[i].value == value) {
             return &table->instrs[i];
         }
@@ -15,22 +15,22 @@ computed(const DlScalars *table, const DlAhead *ahead, int32_t value)
 }
 
 static int
-is_fixed(const DlScalars *table, const DlAhead *ahead, int32_t value)
+is_fixed(const DlScalars *table, const DlInduction *iv, int32_t value)
 {
-    return value != ahead->index && computed(table, ahead, value) == NULL;
+    return value != iv->index && computed(table, iv, value) == NULL;
 }
 
 /* By how much an integer grows from one number to the next; 1 where that is not known. */
 static int
-growth(const DlScalars *table, const DlAhead *ahead, int32_t value, int64_t *by)
+growth(const DlScalars *table, const DlInduction *iv, int32_t value, int64_t *by)
 {
-    const DlScalarInstr *instr = computed(table, ahead, value);
+    const DlScalarInstr *instr = computed(table, iv, value);
     int64_t a, b;
     if (instr == NULL) {
-        *by = value == ahead->index ? ahead->by : 0;
+        *by = value == iv->index ? iv->by : 0;
         return table->kinds[value] != DL_INT;
     }
-    if ((instr->op != ADD && instr->op != SUB) || growth(table, ahead, instr->a, &a) || growth(table, ahead, instr->b, &b)) {
+    if ((instr->op != ADD && instr->op != SUB) || growth(table, iv, instr->a, &a) || growth(table, iv, instr->b, &b)) {
         return 1;
     }
     return instr->op == ADD ? __builtin_add_overflow(a, b, by) : __builtin_sub_overflow(a, b, by);
@@ -39,14 +39,14 @@ growth(const DlScalars *table, const DlAhead *ahead, int32_t value, int64_t *by)
 /* For how many numbers an integer is not yet equal to another one, which is fixed; it is not now.
  * NB: i % k goes round, also where i leaves 64 bits on the way. */
 static int64_t
-differ_for(const DlScalars *table, const DlAhead *ahead, const DlScalarInstr *equal, const DlNumber *values)
+differ_for(const DlScalars *table, const DlInduction *iv, const DlScalarInstr *equal, const DlNumber *values)
 {
     int64_t by, distance, now = values[equal->a].i, then = values[equal->b].i;
-    if (equal->float_a || equal->float_b || !is_fixed(table, ahead, equal->b)) {
+    if (equal->float_a || equal->float_b || !is_fixed(table, iv, equal->b)) {
         return 1;
     }
-    const DlScalarInstr *mod = computed(table, ahead, equal->a);
-    if (mod != NULL && mod->op == MOD && is_fixed(table, ahead, mod->b) && growth(table, ahead, mod->a, &by) == 0
+    const DlScalarInstr *mod = computed(table, iv, equal->a);
+    if (mod != NULL && mod->op == MOD && is_fixed(table, iv, mod->b) && growth(table, iv, mod->a, &by) == 0
         && (by == 1 || by == -1)) {
         int64_t modulus = values[mod->b].i;
         if (modulus <= 0) {
@@ -55,7 +55,7 @@ differ_for(const DlScalars *table, const DlAhead *ahead, const DlScalarInstr *eq
         distance = by == 1 ? then - now : now - then;
         return then < 0 || then >= modulus ? INT64_MAX : distance < 0 ? distance + modulus : distance;
     }
-    if (growth(table, ahead, equal->a, &by) || by == 0 || by == INT64_MIN
+    if (growth(table, iv, equal->a, &by) || by == 0 || by == INT64_MIN
         || (by > 0 ? __builtin_sub_overflow(then, now, &distance) : __builtin_sub_overflow(now, then, &distance))) {
         return 1;
     }
@@ -64,24 +64,24 @@ differ_for(const DlScalars *table, const DlAhead *ahead, const DlScalarInstr *eq
 }
 
 int64_t
-dl_ahead_false_for(const DlScalars *table, const DlAhead *ahead, const DlNumber *values)
+dl_induction_false_for(const DlScalars *table, const DlInduction *iv, const DlNumber *values)
 {
-    const DlScalarInstr *instr = computed(table, ahead, ahead->value);
-    if (values[ahead->value].i) {
+    const DlScalarInstr *instr = computed(table, iv, iv->value);
+    if (values[iv->value].i) {
         return 0;
     }
     if (instr == NULL) {
         return INT64_MAX;
     }
     if (instr->op == EQ) {
-        return differ_for(table, ahead, instr, values);
+        return differ_for(table, iv, instr, values);
     }
     if (instr->op != AND && instr->op != OR) {
         return 1;
     }
-    DlAhead left = *ahead, right = *ahead;
+    DlInduction left = *iv, right = *iv;
     left.value = instr->a;
     right.value = instr->b;
-    int64_t one = dl_ahead_false_for(table, &left, values), other = dl_ahead_false_for(table, &right, values);
+    int64_t one = dl_induction_false_for(table, &left, values), other = dl_induction_false_for(table, &right, values);
     return (one < other) == (instr->op == OR) ? one : other;
 }

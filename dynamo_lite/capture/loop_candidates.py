@@ -10,12 +10,13 @@ from dynamo_lite.capture.columns import holds_objects, open_columns
 from dynamo_lite.capture.leaving import goes_on_at
 from dynamo_lite.capture.lessons import recall
 from dynamo_lite.capture.loop_code import start_of, while_loops, whole_loop
+from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, LoopKey, LoopPlan, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Tracer
 from dynamo_lite.capture.value import Break, FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import is_symbolic
@@ -115,11 +116,11 @@ def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool = 
     return True
 
 
-def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int], header: int) -> None:
-    """Set apart the ways in the loop at `header`, which may be left for them, that an earlier capture of the function
-    has found not to be captured."""
+def recall_side_exits(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int], header: int) -> None:
+    """Make side exits of the ways in the loop at `header`, which may be left for them, that an earlier capture of the
+    function has found not to be captured."""
     restraints = tracer.restraints
-    if not plan.guesses or not restraints.aside or place_of(code, header) in restraints.busy:
+    if not plan.guesses or not restraints.side_exits or place_of(code, header) in restraints.busy:
         return
     # NB: where a way in a loop around this one began here, there is nothing of this one without it; those in a loop
     # inside, or on the way out of it, are that one's own, which this one goes through as a whole.
@@ -128,11 +129,11 @@ def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int]
     ends = {at: code.instrs[at].target if at in fors else None for at in inner}
     whole = {at: whole_loop(code, body, ends[at], frozenset())[0] for at, body in inner.items()}
     deeper = {at for begin, body in whole.items() for at in body - {begin}}
-    aside = {at for at in loop - {header} - deeper if place_in(code, at) in restraints.aside}
+    aside = {at for at in loop - {header} - deeper if place_in(code, at) in restraints.side_exits}
     aside = {at for at in aside if at - 1 not in aside or place_in(code, at - 1) != place_in(code, at)}  # from 3.13 on
-    found = {at for at in aside if goes_on_at(code, at, header)} - plan.apart
+    found = {at for at in aside if goes_on_at(code, at, header)} - plan.side_exits
     plan.known |= found
-    plan.apart |= found
+    plan.side_exits |= found
 
 
 def begins_plainly(tracer: Tracer, frame: Frame) -> int | None:
@@ -178,7 +179,7 @@ __all__ = [
     "is_comprehended",
     "key_of",
     "plan_of",
-    "recall_ways",
+    "recall_side_exits",
     "starts_segment",
     "stays_loop",
 ]

@@ -1,4 +1,4 @@
-"""What is set apart from the garbage collector stays as it is; all else is collected as ever."""
+"""Frozen objects stay as they are; all others are collected as ever."""
 
 import gc
 import sys
@@ -24,10 +24,10 @@ def is_listed(wanted: object) -> bool:
 
 
 def test_what_a_call_makes_is_not_collected_where_the_collector_has_lists() -> None:
-    assert bool(_C.SETS_APART) == (sys.version_info < (3, 14))
-    kept = bool(_C.SETS_APART)
+    assert bool(_C.FREEZES) == (sys.version_info < (3, 14))
+    kept = bool(_C.FREEZES)
     before = Node()
-    made = _C.set_apart(lambda: [Node() for _ in range(5)])
+    made = _C.freeze_made_by(lambda: [Node() for _ in range(5)])
     after = Node()
     assert gc.isenabled()
     assert [is_listed(one) for one in (before, made[0], made[4], made, after)] == [True, *[not kept] * 3, True]
@@ -37,9 +37,9 @@ def test_what_a_call_makes_is_not_collected_where_the_collector_has_lists() -> N
     assert [ref() is None for ref in refs] == [True, *[not kept] * 5, True]
 
 
-def test_what_is_set_apart_keeps_what_it_leads_to_and_may_be_freed() -> None:
+def test_a_frozen_object_keeps_what_it_refers_to_and_may_be_freed() -> None:
     user = Node()
-    holder = _C.set_apart(partial(dict, user=user))
+    holder = _C.freeze_made_by(partial(dict, user=user))
     ref = weakref.ref(user)
     user.me = None  # type: ignore[assignment]
     del user
@@ -49,22 +49,22 @@ def test_what_is_set_apart_keeps_what_it_leads_to_and_may_be_freed() -> None:
     assert ref() is None
 
 
-def test_nothing_is_set_apart_where_somebody_collects_meanwhile() -> None:
+def test_nothing_is_frozen_where_somebody_collects_meanwhile() -> None:
     def collects() -> list[Node]:
         made = [Node()]
         gc.collect()
         return made
 
-    made = _C.set_apart(collects)
+    made = _C.freeze_made_by(collects)
     assert is_listed(made[0])
 
 
-def test_nothing_is_set_apart_while_other_threads_run() -> None:
+def test_nothing_is_frozen_while_other_threads_run() -> None:
     go_on = threading.Event()
     thread = threading.Thread(target=go_on.wait)
     thread.start()
     try:
-        made = _C.set_apart(lambda: [Node()])
+        made = _C.freeze_made_by(lambda: [Node()])
         assert is_listed(made[0])
     finally:
         go_on.set()
@@ -76,11 +76,11 @@ def test_an_exception_passes_and_the_collector_goes_on() -> None:
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        _C.set_apart(fails)
+        _C.freeze_made_by(fails)
     assert gc.isenabled()
     gc.disable()
     try:
-        _C.set_apart(list)
+        _C.freeze_made_by(list)
         assert not gc.isenabled()
     finally:
         gc.enable()

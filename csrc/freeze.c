@@ -1,12 +1,13 @@
-/* What is made for good is set apart from the garbage collector.
+/* Objects that live as long as the process are frozen: the garbage collector never visits them.
 
-   The compiler is some 70,000 objects that live as long as the process. The collector would go over them while they are
-   made, whenever it looks at all there is, and three times when the interpreter ends, where it also takes them to pieces: as
-   much time again as importing them. So they are taken out of its lists, as gc.freeze() does, but they alone: what the
-   program has made stays where it was, and its cycles end when they would have ended.
+   The compiler is some 70,000 such objects. The collector would visit them while they are made, at each full
+   collection, and three times when the interpreter ends, where it also takes them to pieces: as long again as importing
+   them takes.
+   gc.freeze() would freeze all that the program has made, too, and its cycles would never end. So only the objects
+   between two marks move from the collector's lists to one of our own.
 
-   What is set apart stays tracked, and may be freed; what it leads to is reached from outside, as the collector sees it. */
-#include "apart.h"
+   A frozen object stays tracked, and may be freed. What it refers to counts as reached from outside. */
+#include "freeze.h"
 
 #include <stdint.h>
 
@@ -21,7 +22,7 @@ typedef struct Header {
 
 enum { FLAGS = 3 };
 
-static Header apart = {&apart, (uintptr_t)&apart};
+static Header frozen = {&frozen, (uintptr_t)&frozen};
 
 static Header *
 header_of(PyObject *object)
@@ -37,8 +38,8 @@ join(Header *a, Header *b)
     b->before = (uintptr_t)a | (b->before & FLAGS);
 }
 
-/* Move what stands between two marks from their list to `apart`. They may stand in two lists, where somebody has collected
-   meanwhile: then nothing is moved. */
+/* Move the objects between two marks to `frozen`. Where somebody has collected meanwhile, the marks may be in two
+   lists: then nothing moves. */
 static void
 move(PyObject *first, PyObject *last)
 {
@@ -51,8 +52,8 @@ move(PyObject *first, PyObject *last)
     }
     Header *from = begin->next, *to = (Header *)(end->before & ~(uintptr_t)FLAGS);
     join(begin, end);
-    join((Header *)(apart.before & ~(uintptr_t)FLAGS), from);
-    join(to, &apart);
+    join((Header *)(frozen.before & ~(uintptr_t)FLAGS), from);
+    join(to, &frozen);
 }
 #endif
 
@@ -64,9 +65,9 @@ is_alone(void)
     return first != NULL && PyThreadState_Next(first) == NULL;
 }
 
-/* set_apart(function): call it with the collector off; what it makes is never collected, where SETS_APART. The value. */
+/* freeze_made_by(function): call it with the collector off and, where FREEZES, freeze what it makes. Its value. */
 static PyObject *
-set_apart(PyObject *module, PyObject *function)
+freeze_made_by(PyObject *module, PyObject *function)
 {
     (void)module;
     int collects = PyGC_Disable();
@@ -92,13 +93,14 @@ set_apart(PyObject *module, PyObject *function)
     return value;
 }
 
-PyMethodDef dl_apart_functions[] = {
-    {"set_apart", set_apart, METH_O, "set_apart(function): its value; what the call makes is never collected."},
+PyMethodDef dl_freeze_functions[] = {
+    {"freeze_made_by", freeze_made_by, METH_O,
+     "freeze_made_by(function): its value; the collector never visits what it makes."},
     {NULL, NULL, 0, NULL},
 };
 
 int
-dl_apart_register(PyObject *module)
+dl_freeze_register(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "SETS_APART", DL_PYFRAME_GC_LISTS);
+    return PyModule_AddIntConstant(module, "FREEZES", DL_PYFRAME_GC_LISTS);
 }

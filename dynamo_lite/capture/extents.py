@@ -1,0 +1,78 @@
+"""Arrays that a loop carries and whose extents it changes: each such extent is a number that the loop carries, too.
+
+Enters an Attempt, and the types that an array has before and after an iteration. Leaves the type that stands in the
+body, whose changing extents are numbers of the region's, and what these are after an iteration. LoopPlan.extents says
+which axes these are; an earlier attempt has learned it. Extents that are equal before the loop, and after each
+iteration, are one number, so that arrays which shrink together are known to fit each other:
+
+    while ...: z = z[alive]; c = c[alive]      # %z: float64[n1], %c: float64[n1]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dynamo_lite.capture.objects import Path
+from dynamo_lite.capture.sameness import types_agree
+from dynamo_lite.dataclass import replace
+from dynamo_lite.graph.scalar import Scalar, make, symbols_of
+from dynamo_lite.graph.types import ArrayType
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.loops import Attempt
+
+EXTENT = "extent"  # and, with an axis, of a number that is an extent of the array at the path before
+
+
+def enter_type(attempt: Attempt, path: Path, type_: ArrayType) -> ArrayType:
+    """The type of the array at `path` in the body, where it has `type_` before the loop."""
+    axes = attempt.plan.extents.get(path, ())
+    shape = [_number(attempt, path, axis, size) if axis in axes else size for axis, size in enumerate(type_.shape)]
+    return replace(type_, shape=tuple(shape))  # type: ignore[arg-type]
+
+
+def _number(attempt: Attempt, path: Path, axis: int, begin: Scalar) -> Scalar:
+    """The number that stands for an extent, which is `begin` before the loop."""
+    tracer, own = attempt.machine.tracer, (*path, EXTENT, axis)
+    is_shared = own not in attempt.plan.own_extents
+    shared = [known for known in attempt.extents.values() if known not in attempt.plan.own_extents]
+    for known in dict.fromkeys(shared) if is_shared else ():
+        if tracer.graph.facts.decide(make("eq", attempt.begins[known], begin)):
+            attempt.extents[own] = known
+            return attempt.region.numbers[known]
+    attempt.extents[own] = own
+    attempt.begins[own] = begin
+    number = tracer.carry_number(attempt.region, own, "int")
+    attempt.region.extents[number.name] = begin
+    attempt.region.graph.facts.learn(make("ge", number, 0), True)
+    return number
+
+
+def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> bool:
+    """Whether the array at `path` may be carried that has one type in the body, and another after an iteration; may
+    have learned something."""
+    tracer = attempt.machine.tracer
+    if (inside.dtype, inside.scalar, inside.ndim) != (after.dtype, after.scalar, after.ndim):
+        return False
+    for axis, (old, new) in enumerate(zip(inside.shape, after.shape, strict=True)):
+        own = (*path, EXTENT, axis)
+        number = attempt.extents.get(own)
+        if number is None:
+            one, other = (ArrayType(inside.dtype, (size,)) for size in (old, new))
+            if types_agree(tracer, one, other):
+                continue
+            if not _goes_on_changing(attempt, old, new):
+                return False
+            attempt.plan.extents.setdefault(path, set()).add(axis)
+            attempt.learned = True
+        elif number not in attempt.next:
+            attempt.next[number] = tracer.canonical(new)
+        elif not tracer.graph.facts.decide(make("eq", attempt.next[number], new)):
+            attempt.plan.own_extents.add(own)
+            attempt.learned = True
+    return True
+
+
+def _goes_on_changing(attempt: Attempt, old: Scalar, new: Scalar) -> bool:
+    """Whether an extent may be another one after each iteration, not after the first one alone."""
+    return attempt.machine.tracer.varies(new) or not symbols_of(old).isdisjoint(symbols_of(new)) or isinstance(old, int)

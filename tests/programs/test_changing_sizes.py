@@ -1,0 +1,179 @@
+"""Loops whose arrays change size from one iteration to the next stay native: each such extent is a carried number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.programs.test_random_sizes import outcome
+
+OPTIONS = {"cost_model": False, "check": 1}
+
+
+def escapes(c: Any, n: int) -> Any:
+    z, out, at = c.copy(), np.zeros(c.size, np.int64), np.arange(c.size)
+    for i in range(n):
+        z = z * z + c
+        stays = np.abs(z) < 2.0
+        out[at[~stays]] = i + 1
+        z, c, at = z[stays], c[stays], at[stays]
+    return out, z, at
+
+
+def grown(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = np.append(x, x[-1] * 0.5 + i)
+    return x
+
+
+def differences(x: Any, n: int) -> Any:
+    total = 0.0
+    for _ in range(n):
+        x = x[1:] - x[:-1]
+        total += x.sum()
+    return x, total
+
+
+def collected(x: Any, n: int) -> Any:
+    found, rejected = np.empty(0), 0
+    for i in range(n):
+        if x[i % len(x)] > 0.2:
+            found = np.append(found, x[i % len(x)] * i)
+        else:
+            rejected += 1
+    return found, rejected
+
+
+def taken_off(x: Any, n: int) -> Any:
+    largest, count = 0.0, 0
+    while len(x) > n % 3:
+        largest = max(largest, float(x[0]))
+        x = x[x > x[0]]
+        count += 1
+    return x, largest, count
+
+
+def rows(x: Any, n: int) -> Any:
+    w = np.stack((x, x * x, -x), axis=1)
+    for i in range(n):
+        w = w * 0.9
+        w = w[w[:, 0] + w[:, 2] * 0.5 > 0.001 * i]
+    return w, w.sum(axis=0), w.shape
+
+
+def joined(x: Any, n: int) -> Any:
+    w = np.zeros((1, 2))
+    for i in range(n):
+        w = np.vstack((w, w[-1] + i))
+    return w
+
+
+def nested(x: Any, n: int) -> Any:
+    sizes = []
+    for i in range(n):
+        y = x * i
+        for j in range(12):
+            y = y[y > 0.1 * j]
+            y = np.append(y, 0.05 * j)
+        sizes.append(len(y))
+        x = np.append(x, y.sum())
+    return x, sizes
+
+
+def queue(x: Any, n: int) -> Any:
+    q, seen = np.array([1, 2]), 0
+    while q.size and seen < n:
+        first, q = q[0], q[1:]
+        q = np.concatenate((q, np.array([2 * first + 1, 2 * first % 97])))
+        seen += 1
+    return q, seen
+
+
+def views(x: Any, n: int) -> Any:
+    y = x
+    for i in range(n):
+        y = y[1:]
+        y += i
+    return x, y
+
+
+def printed(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = np.append(x, x[0] + i)
+        if i % 4 == 3:
+            print(end="")
+    return x
+
+
+def unequal(x: Any, n: int) -> Any:
+    y = x * 2.0
+    for i in range(n):
+        x = x[1:]
+        y = y[1:] if i < n - 1 else y
+        x = x + y
+    return x
+
+
+PROGRAMS = (escapes, grown, differences, collected, taken_off, rows, joined, nested, queue)
+
+
+@pytest.mark.parametrize("backend", ["numba", "c", "reference"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_they_are_native(program: Callable[..., Any], backend: str, no_mode: None) -> None:
+    fast = dynamo_lite.compile(program, backend=backend, options=OPTIONS)
+    for size in (40, 40, 12, 200):
+        x = np.random.default_rng(size).random(size) * (1.2 + 0.4j if program is escapes else 1.0)
+        for n in (9, 8, 0):
+            assert outcome(fast, (x.copy(), n)) == outcome(program, (x.copy(), n))
+    stats = fast.stats()
+    assert stats["native_calls"] and not stats["breaks"] and not stats["declines"]
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("program", (*PROGRAMS, views, printed, unequal), ids=lambda program: program.__name__)
+def test_nothing_left_or_wrong(program: Callable[..., Any], backend: str) -> None:
+    """Arrays that are empty, or of one element, before the loop or in it; errors that NumPy raises then."""
+    fast = dynamo_lite.compile(program, backend=backend, options=OPTIONS)
+    for size in (5, 6, 1, 0, 2, 5):
+        x = np.linspace(0.5, 1.0, size) * (1.2 + 0.4j if program is escapes else 1.0)
+        for n in (12, 3):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert outcome(fast, (x.copy(), n)) == outcome(program, (x.copy(), n)), (size, n)
+
+
+@pytest.mark.parametrize("size", [300, 40_000])
+def test_long_arrays(size: int) -> None:
+    """Beyond what machine code handles as a whole, from the begin on or while it runs."""
+
+    def doubled(x: Any, n: int) -> Any:
+        total = 0.0
+        for i in range(n):
+            x = np.concatenate((x, x * 0.5 + i))
+            total += x[i]
+        return x, total
+
+    fast = dynamo_lite.compile(doubled, options=OPTIONS)
+    for n in (3, 9, 3):
+        x = np.random.default_rng(1).random(size)
+        assert outcome(fast, (x.copy(), n)) == outcome(doubled, (x.copy(), n))
+
+
+def test_equal_at_first_alone() -> None:
+    """Two arrays of one length before the loop are no longer of one length in it."""
+
+    def apart(x: Any, y: Any, n: int) -> Any:
+        for _ in range(n):
+            x = x[1:] * 2.0
+            y = np.append(y, y[0])
+        return x, y
+
+    fast = dynamo_lite.compile(apart, options=OPTIONS)
+    x = np.arange(30.0)
+    assert outcome(fast, (x, x + 1.0, 7)) == outcome(apart, (x, x + 1.0, 7))
+    assert fast.stats()["native_calls"] and not fast.stats()["breaks"]
