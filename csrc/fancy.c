@@ -12,7 +12,7 @@
 
 enum {
     CHUNK = 512,                  /* places that are computed at once */
-    MOST = 1 << 20,               /* elements copied without letting other threads run */
+    MOST = 1 << 20,               /* elements copied without letting other threads run; more are not stored */
 };
 
 /* One index: an array, or a number, which is one of no axes. */
@@ -197,7 +197,7 @@ find_shape(Walk *walk)
             }
             size = one != 1 ? one : size;
         }
-        if (walk->n > MOST / size) {
+        if (walk->n > NPY_MAX_INTP / size) {
             return 0;
         }
         walk->shape[axis] = size;
@@ -238,7 +238,7 @@ begin_walk(Walk *walk, DlRun *run, const DlFancy *fancy)
     }
     walk->block = walk->row * PyDataType_ELSIZE(x->descr);
     return walk->nd > 0 && walk->nd + x->nd - fancy->n_places <= DL_MAX_DIMS && find_shape(walk) && walk->row > 0
-           && walk->n <= MOST / walk->row;
+           && walk->n <= NPY_MAX_INTP / walk->block;
 }
 
 /* Add to n offsets what the indices at `at` reach in an axis; 1 where one of them is out of range. */
@@ -358,6 +358,82 @@ copy_blocks(char *x, const npy_intp *offsets, npy_intp n, char *packed, npy_intp
     }
 }
 
+/* x[i] by one index array: n elements of `bytes`, packed into `out`; 1 where an index is out of range. */
+#define TAKE(TYPE)                                                                                        \
+    for (npy_intp i = 0; i < n; i++) {                                                                    \
+        TYPE one;                                                                                         \
+        memcpy(&one, at + i * stride, sizeof one);                                                        \
+        npy_intp index = (npy_intp)one;                                                                   \
+        index += (TYPE)-1 > 0 ? 0 : (index >> 63) & size;                                                 \
+        int bad = (npy_uintp)index >= (npy_uintp)size;                                                    \
+        is_out |= bad;                                                                                    \
+        memcpy(out + i * (npy_intp)bytes, x + (bad ? 0 : index) * step, bytes);                           \
+    }                                                                                                     \
+    return is_out;
+
+static inline int
+take(char *out, npy_intp n, const char *at, npy_intp stride, int kind, const char *x, npy_intp size, npy_intp step,
+     const size_t bytes)
+{
+    int is_out = 0;
+    switch (kind) {
+    case -1: TAKE(npy_int8)
+    case -2: TAKE(npy_int16)
+    case -4: TAKE(npy_int32)
+    case -8: TAKE(npy_int64)
+    case 1: TAKE(npy_uint8)
+    case 2: TAKE(npy_uint16)
+    case 4: TAKE(npy_uint32)
+    default: TAKE(npy_uint64)
+    }
+}
+
+/* Gather by one index array, all of whose axes are one: the index is looked at and used at once. */
+static int
+take_elements(const Walk *walk, const DlReg *x, char *out)
+{
+    const Place *place = &walk->places[0];
+    npy_intp stride = walk->strides[0][0], size = walk->sizes[0], step = walk->steps[0];
+    if (step != walk->block) {
+        return take(out, walk->n, place->data, stride, place->kind, x->data, size, step, (size_t)walk->block);
+    }
+#define OF(BYTES)                                                                                         \
+    case BYTES:                                                                                           \
+        return place->kind == -8 && stride == 8                                                           \
+                   ? take(out, walk->n, place->data, 8, -8, x->data, size, BYTES, BYTES)                  \
+                   : take(out, walk->n, place->data, stride, place->kind, x->data, size, BYTES, BYTES);
+    switch (walk->block) {
+        OF(1)
+        OF(2)
+        OF(4)
+        OF(8)
+        OF(16)
+        OF(24)
+        OF(32)
+    }
+#undef OF
+    return take(out, walk->n, place->data, stride, place->kind, x->data, size, step, (size_t)walk->block);
+}
+
+/* Gather into packed memory; 1 where an index is out of range. */
+static int
+gather(const Walk *walk, const DlReg *x, char *out)
+{
+    npy_intp offsets[CHUNK], length = walk->shape[walk->nd - 1];
+    if (walk->n_places == 1 && walk->nd == 1 && walk->sizes[0] > 0) {
+        return take_elements(walk, x, out);
+    }
+    for (npy_intp first = 0; first < walk->n;) {
+        npy_intp left = length - first % length, n = left < CHUNK ? left : CHUNK;
+        if (find_offsets(walk, first, n, offsets)) {
+            return 1;
+        }
+        copy_blocks(x->data, offsets, n, out + first * walk->block, walk->block, walk->block, 0);
+        first += n;
+    }
+    return 0;
+}
+
 static DlStatus
 get(DlRun *run, const DlCallStep *step, Walk *walk)
 {
@@ -378,19 +454,23 @@ get(DlRun *run, const DlCallStep *step, Walk *walk)
     }
     PyObject *array = dl_pool_array(run, type->descr, nd, shape, NULL);
     if (array == NULL) {
-        return -1;
+        PyErr_Clear(); /* NumPy says what there is no memory for */
+        return 2;
     }
     join_axes(walk);
     char *out = PyArray_BYTES((PyArrayObject *)array);
-    npy_intp offsets[CHUNK], length = walk->shape[walk->nd - 1];
-    for (npy_intp first = 0; first < walk->n;) {
-        npy_intp left = length - first % length, n = left < CHUNK ? left : CHUNK;
-        if (find_offsets(walk, first, n, offsets)) {
-            Py_DECREF(array);
-            return 2;
-        }
-        copy_blocks(x->data, offsets, n, out + first * walk->block, walk->block, walk->block, 0);
-        first += n;
+    int is_out;
+    if (walk->n <= MOST / walk->row) {
+        is_out = gather(walk, x, out);
+    }
+    else {
+        Py_BEGIN_ALLOW_THREADS /* as NumPy does: nobody else knows `array` */
+        is_out = gather(walk, x, out);
+        Py_END_ALLOW_THREADS
+    }
+    if (is_out) {
+        Py_DECREF(array);
+        return 2;
     }
     dl_reg_take_fresh(&run->regs[step->dsts[0]], array);
     return 0;
@@ -498,5 +578,8 @@ dl_fancy_run(DlRun *run, const DlCallStep *step)
     if (!begin_walk(&walk, run, &step->fancy)) {
         return 2;
     }
-    return step->fancy.value == NULL ? get(run, step, &walk) : set(run, step, &walk);
+    if (step->fancy.value == NULL) {
+        return get(run, step, &walk);
+    }
+    return walk.n <= MOST / walk.row ? set(run, step, &walk) : 2;
 }

@@ -53,24 +53,28 @@ load_numbers(DlRun *run)
 
 /* ---- steps ---- */
 
+/* Write the same `bytes` into n packed elements; sizes that are constants where it is called are single stores. */
+static inline void
+spread(char *data, npy_intp n, const char *cell, size_t bytes)
+{
+    for (npy_intp i = 0; i < n; i++) {
+        memcpy(data + i * (npy_intp)bytes, cell, bytes);
+    }
+}
+
 /* Write the same cell into n packed elements. */
 static void
 fill(char *data, npy_intp n, const char *cell, npy_intp itemsize)
 {
-    if (itemsize == 1) {
-        memset(data, cell[0], (size_t)n);
-        return;
-    }
-    if (itemsize == 8) {
-        int64_t word, *words = (int64_t *)data;
-        memcpy(&word, cell, sizeof word);
-        for (npy_intp i = 0; i < n; i++) {
-            words[i] = word;
-        }
-        return;
-    }
-    for (npy_intp i = 0; i < n; i++) {
-        memcpy(data + i * itemsize, cell, (size_t)itemsize);
+    char own[DL_CELL]; /* which nobody else can have: what is written does not change it */
+    memcpy(own, cell, (size_t)itemsize);
+    switch (itemsize) {
+        case 1: memset(data, own[0], (size_t)n); return;
+        case 2: spread(data, n, own, 2); return;
+        case 4: spread(data, n, own, 4); return;
+        case 8: spread(data, n, own, 8); return;
+        case 16: spread(data, n, own, 16); return;
+        default: spread(data, n, own, (size_t)itemsize);
     }
 }
 

@@ -336,6 +336,12 @@ def has_other_threads() -> bool:
 def searchsorted(vector: np.ndarray[Any, Any], keys: Any, side: str, /) -> Any:
     """What vector.searchsorted(keys, side) gives."""
 
+def argmax(array: Any, axis: int, keepdims: bool, /) -> Any:
+    """What array.argmax(axis, keepdims=keepdims) gives."""
+
+def argmin(array: Any, axis: int, keepdims: bool, /) -> Any:
+    """What array.argmin(axis, keepdims=keepdims) gives."""
+
 def add_accumulate(function: Any, array: Any, axis: int, /) -> Any:
     """What function(array, axis) gives, which is np.add.accumulate."""
 

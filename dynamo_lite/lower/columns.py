@@ -134,7 +134,7 @@ class _Taker:
         """Whether a node may be computed by columns; a view of rows only if these are."""
         if node.kind is not NodeKind.CALL or not isinstance(node.type, ArrayType) or not self.is_value(node):
             return False
-        if self.is_fold(node) or self.is_cross(node):
+        if self.is_fold(node) or self.is_cross(node) or self.is_roll(node):
             return True
         if node.op == "basic_index":
             return self.is_column(node) or self.picks(node)
@@ -222,6 +222,12 @@ class _Taker:
         if any(type_.dtype != node.array_type.dtype for type_ in types) or node.array_type.dtype.char == "e":
             return False
         return len(types) == 2 and all(self.fits(arg, node) for arg in node.args)
+
+    def is_roll(self, node: Node) -> bool:
+        """Whether a node rolls each column by itself."""
+        if node.op != "roll" or node.params["axis"] is None or not self.is_short(node):
+            return False
+        return bool(node.params["axis"] != self.axis % node.array_type.ndim)
 
     def has_columns(self, node: Node) -> bool:
         """Whether an elementwise node is as well computed column by column."""
@@ -326,6 +332,8 @@ class _Taker:
         if node.op == "cross":
             return self.crossed(node)
         (x, *_) = node.args
+        if node.op == "roll":
+            return self.rolled(node)
         if node.op != "basic_index":
             return self.each(node)
         assert isinstance(x, Node)
@@ -363,6 +371,13 @@ class _Taker:
             args = tuple(one[place % len(one)] for one in operands)
             found.append(self.graph.add_call(node.op, args, node.params, type_, node.location))
         return found
+
+    def rolled(self, node: Node) -> list[Node]:
+        (x,) = node.args
+        along = node.params["axis"] - (self.axis == 0)
+        type_, params = self.rows_of(node.array_type), node.params | {"axis": along}
+        parts = self.columns_of(x, node.array_type.ndim)
+        return [self.graph.add_call("roll", (part,), params, type_, node.location) for part in parts]
 
     def folded(self, node: Node) -> Node:
         (x,) = node.args

@@ -637,7 +637,7 @@ opaque(
 @spell("roll copy", "np.roll", np.roll)
 def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrListOrNone = None) -> Bound:
     if not isinstance(shift, tuple) and (axis is None or isinstance(axis, int)):
-        return _rolled(ask, a, shift, axis)
+        return _rolled(ask, a, a.array_type.shape, shift, axis)
     if axis is None:
         raise OpError("np.roll by several places of no axis")
     axes, shifts = (one if isinstance(one, tuple) else (one,) for one in (axis, shift))
@@ -649,22 +649,30 @@ def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrLi
     pairs = list(zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True))
     moving = [pair for pair in pairs if pair[0] != 0]
     pairs = moving or pairs[-1:]
+    shape = a.array_type.shape  # NB: a pending node's is not known yet
     for places, along in pairs[:-1]:
-        a = pending("roll", (a,), {"shift": places, "axis": axis_of(along, a.array_type.ndim)})
-    return _rolled(ask, a, *pairs[-1])
+        place = axis_of(along, len(shape))
+        _ask_size(ask, shape, places, place)
+        a = pending("roll", (a,), {"shift": places, "axis": place})
+    return _rolled(ask, a, shape, *pairs[-1])
 
 
-def _rolled(ask: Relate, a: Node, shift: Scalar, axis: int | None) -> Bound:
-    place = None if axis is None else axis_of(axis, a.array_type.ndim)
+def _rolled(ask: Relate, a: Node, shape: Shape, shift: Scalar, axis: int | None) -> Bound:
+    place = None if axis is None else axis_of(axis, len(shape))
     if shift == 0 and place is not None:
         return Bound("copy", (a,), {"order": "K"})  # which lies as np.roll's result does
-    if isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED and a.array_type.ndim:
-        # Asked for lower/pad.py and decompose.py, which know the sizes of the parts then.
-        size = product(a.array_type.shape) if place is None else a.array_type.shape[place]
+    _ask_size(ask, shape, shift, place)
+    return Bound("roll", (a,), {"shift": shift, "axis": place})
+
+
+def _ask_size(ask: Relate, shape: Shape, shift: Scalar, place: int | None) -> None:
+    """Have capture guard that a roll by few places is not longer than what it goes through: lower/pad.py and
+    decompose.py know the sizes of the parts then."""
+    if isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED and shape:
+        size = product(shape) if place is None else shape[place]
         with contextlib.suppress(Undecided):
             if ask(make("ge", size, abs(shift))):
                 ask(make("eq", make("sub", size, abs(shift)), 1))
-    return Bound("roll", (a,), {"shift": shift, "axis": place})
 
 
 def _tile_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:

@@ -47,7 +47,8 @@ LINALG = {
     if hasattr(np.linalg._umath_linalg, name)
 }
 ACCUMULATES = (_C.add_accumulate, _C.multiply_accumulate)
-POSITIONS = (np.ndarray.argmin, np.ndarray.argmax)
+GREATEST = (np.ndarray.argmax, _C.argmax)
+POSITIONS = (np.ndarray.argmin, _C.argmin, *GREATEST)
 _IN_ORDER = ((("order", "C"),), (("order", "K"),))  # these are one for axes in C order
 _MEDIAN = getattr(np.median, "_implementation", np.median)  # as schedule/call.py calls it
 SEARCHES = (np.searchsorted, np.ndarray.searchsorted)
@@ -78,7 +79,7 @@ class VectorBuilder(StepBuilder):
             self.gather(step, frame)
         elif step.function in ACCUMULATES:
             self.accumulate(step, frame)
-        elif step.function in POSITIONS and len(step.args) == 1:
+        elif step.function in POSITIONS:
             self.positions(step, frame)
         elif step.function is np.ndarray.ravel and step.kwargs in _IN_ORDER and len(step.args) == 1:
             source = self.ravelled(step.args[0], frame)
@@ -281,7 +282,8 @@ class VectorBuilder(StepBuilder):
 
     def positions(self, step: Call, frame: Frame) -> None:
         """Where the first extreme of an array lies, or of each row or column of a matrix."""
-        x, (type_,), given = self.array(step.args[0], frame), step.types, dict(step.kwargs)
+        x, (type_,) = self.array(step.args[0], frame), step.types
+        given = dict(zip(("axis", "keepdims"), step.args[1:], strict=False)) | dict(step.kwargs)
         if given.get("axis") is None and len(x.sizes) > 1:
             x = self.reshaped(x, (-1,), frame)
         one = len(x.sizes) == 1
@@ -292,7 +294,7 @@ class VectorBuilder(StepBuilder):
         what = self.constant(
             INT64,
             abi.POSITIONS * x.dtype.num
-            + (abi.POSITION_GREATEST if step.function is np.ndarray.argmax else abi.POSITION_LEAST),
+            + (abi.POSITION_GREATEST if step.function in GREATEST else abi.POSITION_LEAST),
         )
         if one:
             out: Array | None = None

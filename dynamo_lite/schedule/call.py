@@ -75,6 +75,7 @@ _HISTOGRAM = getattr(np.histogram, "_implementation", np.histogram)
 _EINSUM = getattr(np._core.multiarray, "c_einsum", None)
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
 
+_POSITIONS = {"argmax": _C.argmax, "argmin": _C.argmin}
 _ACCUMULATES = {np.add: _C.add_accumulate, np.multiply: _C.multiply_accumulate}
 
 
@@ -161,6 +162,10 @@ def _beneath(node: Node) -> Direct | None:
     if node.op in ("histogram", "histogram_weighted") and counts_alike():
         weights = node.args[1] if len(node.args) > 1 else None
         return _C.histogram, (_HISTOGRAM, node.args[0], node.params["bins"], node.params["range"], weights), {}
+    if node.op in _POSITIONS and _is_array(node.args[0]) and node.params["axis"] is not None:
+        several = isinstance(node.args[0], Node) and node.args[0].array_type.ndim > 1
+        given = (*node.args, node.params["axis"], node.params["keepdims"])
+        return (_POSITIONS[node.op], given, {}) if several else None
     is_whole = node.op == "median" and node.params == {"axis": None, "keepdims": False}
     if is_whole and _has_doubles(node.args, 1):
         return _C.median, node.args, {}

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite import _C
 from dynamo_lite._C import abi
 from dynamo_lite.budget import spend
 from dynamo_lite.dataclass import dataclass, replace
@@ -44,7 +45,7 @@ from dynamo_lite.graph.scalar import (
 )
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.products import taken_apart
-from dynamo_lite.schedule.call import Evaluation, is_linalg
+from dynamo_lite.schedule.call import Evaluation, call, is_linalg
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -81,11 +82,17 @@ NUMPY_OPS = {  # of other calls
     **{"linalg_cholesky": 5000.0, "linalg_eigh": 5500.0, "linalg_eigvalsh": 5000.0},
     **{"roll": 8000.0, "insert": 9000.0, "pad": 15000.0},  # which are written in Python
 }
-NUMPY_HISTOGRAM = 40000.0  # the same, of dtypes that csrc/histogram.c counts; and an element through it besides
-HISTOGRAM_NS = 6.0
-COUNTED = frozenset("dbBhHiIl")
+COUNTED = frozenset("dbBhHiIl")  # dtypes that csrc/histogram.c counts
 NUMPY_EINSUM = 3000.0  # of few products, which kernels compute; and a product
 EINSUM_NS = 1.5
+BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of csrc in place of NumPy's: of a call,
+    **{_C.histogram: (40000.0, 6.0), _C.median: (9000.0, 0.0)},  # and of an element of the operand with most
+    **{_C.add_accumulate: (200.0, 1.5), _C.multiply_accumulate: (200.0, 1.5)},
+    **{_C.searchsorted: (0.0, 5.0), _C.interp: (0.0, 5.0), _C.argmax: (0.0, 1.5), _C.argmin: (0.0, 1.5)},
+}
+SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
+GATHER_CAST_NS = 1.0  # of an index array of less than 8 bytes, which NumPy converts; of one that gathers rows
+GATHER_ROW_NS = 6.0
 NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
@@ -156,6 +163,9 @@ _MOVES = frozenset(  # nothing but memory, which kernels move as well, for the m
     ("concatenate", "stack", "repeat", "tile", "delete", "roll", "insert", "pad", "array_of")
 )
 _MASKED = frozenset(("masked", "put_masked"))
+_REPLACED = frozenset(
+    ("histogram", "histogram_weighted", "median", "accumulate", "searchsorted", "interp", "argmax", "argmin")
+)
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
 MOST_ELEMENTS = 1 << 27
@@ -483,15 +493,13 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
     if node.op == "cross" and node.array_type.dtype.char in "fd":
         return NUMPY_CROSS
-    if node.op.startswith("histogram") and isinstance(node.args[0], Node):
-        counted = node.args[0].array_type
-        if counted.dtype.char in COUNTED:
-            return NUMPY_HISTOGRAM + HISTOGRAM_NS * _count(counted.shape, env)
     sums = taken_apart(node)
     if sums is not None:
         return NUMPY_EINSUM + EINSUM_NS * _count(sums, env)
     if kind is OpKind.CALL and node.op not in _MOVES:
-        return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_OPS.get(node.op, NUMPY_CALL)
+        if node.op.startswith("scalar_"):
+            return NUMPY_SCALAR
+        return NUMPY_OPS.get(node.op, NUMPY_CALL) + _besides(node, env)
     read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
     time = NUMPY_OPS.get(op.name, NUMPY_CALL) + NUMPY_NUMBER * sum(map(is_scalar, node.args))
     if node.op == "where":
@@ -501,6 +509,30 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
         time += slow * _count(node.array_type.shape, env)
     size = _bytes(node, env)
     return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else _fresh_time(size))
+
+
+def _besides(node: Node, env: Env) -> float:
+    """What NumPy takes more than a function of csrc that a program calls in its place."""
+    operands = [arg.array_type for arg in node.args if isinstance(arg, Node)]
+    if node.op == "advanced_index" and _takes_rows(node):
+        x, index = operands
+        of_element = GATHER_ROW_NS if x.ndim > 1 else GATHER_CAST_NS if index.dtype.itemsize < 8 else 0.0
+        return of_element * _count(index.shape, env)
+    of_call, of_element = BESIDES.get(call(node)[0], (0.0, 0.0)) if node.op in _REPLACED else (0.0, 0.0)
+    if node.op.startswith("histogram") and operands[0].dtype.char not in COUNTED:
+        return 0.0
+    if node.op in ("argmax", "argmin") and of_element:
+        is_last = node.params["axis"] == operands[0].ndim - 1
+        if is_last and _count(operands[0].shape[-1:], env) > SHORT_ROW:
+            return 0.0
+    return of_call + of_element * max((_count(type_.shape, env) for type_ in operands), default=0.0)
+
+
+def _takes_rows(node: Node) -> bool:
+    """Whether an index is one array for the first axis."""
+    key = call(node)[1][1]
+    first, *others = key if isinstance(key, tuple) else (key,)
+    return isinstance(first, Node) and all(isinstance(one, slice) and one == slice(None) for one in others)
 
 
 def _is_listed(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:

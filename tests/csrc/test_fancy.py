@@ -135,6 +135,22 @@ def test_out_of_range(function: Callable[..., Any]) -> None:
     agree(fast, function, x, np.array([2**63, 0, 0], np.uint64), np.array([0, 1, 2]))
 
 
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("of", ["?", "i2", "f4", "f8", "c16"])
+def test_one_index_array(dtype: str, of: str) -> None:
+    """Of every dtype, for elements and rows of every size, also beyond what is done without letting others run."""
+    table = np.random.default_rng(1).integers(0, 2, (100, 5)).astype(of)
+    fast = dynamo_lite.compile(one, options=OPTIONS)
+    for x in (table[:, 0].copy(), table[:, 0], table[:, :2].copy(), table[:, :3].copy(), table, table[::-1]):
+        for size in ((7,), (0,), (3, 4), (300_001,) if x.ndim > 1 and x.shape[1] == 5 else (1025,)):
+            i = np.random.default_rng(2).integers(0 if dtype[0] == "u" else -100, 100, size).astype(dtype)
+            for index in (i, i[::-1], i[..., ::2], i.T):
+                agree(fast, one, x, index, index)
+        for outside in {"u": (100,), "i": (100, -101)}[dtype[0]]:
+            agree(fast, one, x, np.array([0, 1, outside, 2] * 200, dtype), np.zeros(1, int))
+    agree(fast, one, table[:0], np.zeros(9, dtype), np.zeros(1, int))
+
+
 def test_axes_of_size_one() -> None:
     """NumPy lays out the axes behind the indices by x's strides, which an axis of size 1 may have any of."""
     i = np.array([2, 0, 1])

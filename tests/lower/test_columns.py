@@ -305,6 +305,40 @@ def test_stacks_of_planes() -> None:
         check(program, b, np.broadcast_to(c[:1], c.shape))
 
 
+def conserved(u: Any, c: Any) -> Any:
+    h, hu, hv = u
+    f, g = np.stack([hu, hu * hu / h, hu * hv / h]), np.array([hv, hu * hv / h, hv * hv / h + c])
+    f = 0.5 * (f + np.roll(f, -1, axis=1)) - np.roll(u, -1, axis=1) + u
+    g = 0.5 * (g + np.roll(g, -2, axis=2)) - np.roll(u, (-1, 1), axis=(1, 2)) + u
+    return u - f + np.roll(f, 1, axis=1) - g + np.roll(g, 1, axis=2), np.roll(g, 1, axis=-1), np.roll(f, 1, axis=0)
+
+
+def test_rolls_of_stacked_planes() -> None:
+    text = lowered(conserved, images(3, 9, 9), images(1, 9, 9)[0])
+    assert "= roll(" not in text and "[3, add(" not in text, text  # planes with borders, not the stack
+    for size in SIZES:
+        u, c = images(3, *size) + 9.0, images(1, *size)[0]
+        with np.errstate(all="ignore"):
+            check(conserved, u, c)
+            check(conserved, np.asfortranarray(u), np.asfortranarray(c))
+            check(conserved, u, np.asfortranarray(c))
+            check(conserved, np.repeat(u, 2, axis=2)[:, :, ::2], c)
+            check(conserved, np.ascontiguousarray(u.transpose(1, 2, 0)).transpose(2, 0, 1), c)
+
+
+def test_rolls_of_stacked_vectors() -> None:
+    def program(x: Any, shift: int) -> Any:
+        f = np.stack((x[:, 0] * x[:, 1], x[:, 1] + 1.0, x[:, 2]), axis=1)
+        length = np.sqrt((np.roll(f, shift, axis=0) ** 2).sum(axis=1, keepdims=True))
+        return f - np.roll(f, 1, axis=0) * length, np.roll(x, -1, axis=0).sum(axis=1)
+
+    assert "= roll(" not in lowered(program, points(9), 1)
+    for rows in (0, 1, 2, 3, 9, 70):
+        for shift in (0, 1, -3, 40):
+            check(program, points(rows), shift)
+        check(program, np.asfortranarray(points(rows)), 2)
+
+
 def test_planes_in_place() -> None:
     def program(u: Any, w: Any) -> Any:
         v = np.empty_like(u)

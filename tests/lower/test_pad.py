@@ -43,6 +43,10 @@ def across(x: Any) -> Any:
     return np.roll(np.roll(x, 2, 0), -1, 1) + np.roll(np.roll(x, -1, -1), 1, 0) * 2.0
 
 
+def along_both(x: Any) -> Any:
+    return np.roll(x, (1, -1), axis=(0, 1)) * x + np.roll(x, (2, 1), (1, 0)) - np.roll(x, 1, axis=(0, 1))
+
+
 def returned(x: Any) -> Any:
     f = x + 1.0
     left, right = np.roll(f, 1, 0), np.roll(f, -1, 0)
@@ -110,8 +114,8 @@ def conditions(x: Any) -> Any:
 
 
 PROGRAMS = [
-    *(laplace, of_a_value, twice, across, returned, viewed, summed, written_between, written_into, stored, mixed, thin),
-    *(kept_order, in_a_loop, conditions),
+    *(laplace, of_a_value, twice, across, along_both, returned, viewed, summed, written_between, written_into, stored),
+    *(mixed, thin, kept_order, in_a_loop, conditions),
 ]
 
 
@@ -150,8 +154,9 @@ def test_any_order_of_axes(axes: tuple[int, ...]) -> None:
 def test_a_stencil_needs_one_array() -> None:
     text = padded(laplace, np.ones((4, 5)))
     assert text.count("= empty_bordered") == 1 and text.count("store(") == 5 and "roll(%" not in text
-    text = padded(across, np.ones((4, 5)))
-    assert text.count("= empty_bordered") == 1 and "roll(%" not in text
+    for fn in (across, along_both):
+        text = padded(fn, np.ones((4, 5)))
+        assert text.count("= empty_bordered") == 1 and "roll(%" not in text
 
 
 @pytest.mark.parametrize("fn", [returned, written_into])

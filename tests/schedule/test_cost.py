@@ -40,6 +40,17 @@ def test_one_operation_on_big_data_does_not() -> None:
     assert not pays(lambda x: np.exp(x), BIG)
 
 
+def test_one_function_of_csrc_does() -> None:
+    keys, index = np.linspace(0.0, 1.0, 9), np.zeros(1_000_000, np.uint8)
+    assert pays(np.cumsum, BIG) and pays(lambda x: x.cumsum(axis=0), BIG.reshape(1000, 1000))
+    assert pays(np.searchsorted, keys, BIG) and pays(np.interp, BIG, keys, keys)
+    assert pays(lambda x, i: x[i], BIG, index) and pays(lambda x, i: x[i], np.ones((9, 3)), index)
+    assert pays(lambda x: x.argmin(axis=1), BIG.reshape(-1, 5))
+    assert pays(lambda x: x.argmax(axis=0), BIG.reshape(100, -1))
+    assert not pays(lambda x: x.argmax(axis=1), BIG.reshape(100, -1))
+    assert not pays(lambda x, i: x[i], BIG, index.astype(int))
+
+
 def test_one_operation_on_small_data_does() -> None:
     assert pays(lambda x: x + 1, np.ones(6))
 
