@@ -167,8 +167,17 @@ class Facts:
             never = high < bound if relation == "ge" else low > bound
             return True if is_sure else False if never else self._decide_parts(condition)
         outside = bound < low or bound > high or self._is_excluded(terms, bound)
-        equal = False if outside else True if low == high == bound else None
+        equal = False if outside else True if low == high == bound else self._equal_by_parts(condition)
         return equal if relation == "eq" or equal is None else not equal
+
+    def _equal_by_parts(self, condition: ScalarExpr) -> bool | None:
+        """Whether the sides of a comparison are equal of which a term is the min or max of two numbers: neither is less."""
+        assert isinstance(condition, ScalarOp)
+        sides = [simplify(ScalarOp(op, "bool", condition.operands)) for op in ("ge", "le")]
+        if any(isinstance(one, ScalarOp) and parts_of(one) is None for one in sides):
+            return None
+        known = [self._decide_now(one) for one in sides]
+        return False if False in known else None if None in known else True
 
     def _decide_parts(self, condition: ScalarExpr) -> bool | None:
         """The same where a term is the min or max of two numbers: by the condition on each."""

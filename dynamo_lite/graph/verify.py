@@ -158,7 +158,7 @@ def _check_store(graph: Graph, node: Node, around: Around) -> None:
     if any(size != 1 for size in shape[: max(0, len(shape) - len(room))]):
         raise GraphError(f"{node.name}: the value has more axes than the target")
     for size, space in zip(reversed(shape), reversed(room), strict=False):
-        if size != 1 and not graph.facts.decide(make("eq", size, space)):
+        if size != 1 and not graph.decides(make("eq", size, space)):
             raise GraphError(f"{node.name}: {size} elements do not fit an axis of {space}")
 
 

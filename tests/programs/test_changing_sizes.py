@@ -177,3 +177,30 @@ def test_equal_at_first_alone() -> None:
     x = np.arange(30.0)
     assert outcome(fast, (x, x + 1.0, 7)) == outcome(apart, (x, x + 1.0, 7))
     assert fast.stats()["native_calls"] and not fast.stats()["breaks"]
+
+
+def trimmed(x: Any, y: Any, n: int) -> Any:
+    i = 0
+    while i < n:
+        i += 1
+        x = x[1:-1]
+        x = np.append(x, y[0])
+    return x
+
+
+def less_what_is_empty(x: Any, y: Any, n: int) -> Any:
+    for i in range(n):
+        x = x[x > i * 0.1]
+        x -= y[8:]
+    return x
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("program", [trimmed, less_what_is_empty])
+def test_graphs_pass_the_check(program: Any, backend: str) -> None:
+    """Where a size is known better after the node of which it is the size, or equal to another by a require."""
+    fast = dynamo_lite.compile(program, backend=backend, options={**OPTIONS, "check": 1})
+    for x in (np.arange(8.0), np.zeros(8), np.ones(3), np.zeros(0)):
+        given = x, np.arange(8.0), 4
+        assert outcome(fast, given) == outcome(program, given), x
+    assert fast.stats()["native_calls"]
