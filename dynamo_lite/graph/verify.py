@@ -218,8 +218,12 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     inside = both.copy()  # and of what the body computes, by what sizes are known to be equal outside
     for condition in required.learned:
         inside.learn(substitute(condition, outside), True)
+    ends: dict[str, Any] = dict(zip(numbers, body.outputs[len(initial) :], strict=False))  # after an iteration
     for condition in body.facts.learned:
         if required.decide(condition) or both.decide(substitute(condition, outside)):
+            continue
+        is_kept = symbols_of(condition) <= set(numbers) and body.facts.decide(substitute(condition, ends))
+        if is_kept and facts.decide(substitute(condition, begins)):
             continue
         if own & symbols_of(condition):
             if inside.decide(substitute(condition, outside)):
@@ -240,7 +244,6 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     for symbol, number in zip(body.inputs[first:], outputs[len(initial) :], strict=True):
         if isinstance(number, Node) or kind_of(number) != symbol.kind:
             raise GraphError(f"{node.name}: the number {symbol} is of another kind after an iteration")
-    ends: dict[str, Any] = dict(zip(numbers, outputs[len(initial) :], strict=True))
     for place, output in enumerate(outputs[: len(initial)]):
         carried = body.inputs[1 + place]
         if isinstance(carried, Symbol) or not isinstance(output, Node):
