@@ -222,7 +222,8 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     for condition in body.facts.learned:
         if required.decide(condition) or both.decide(substitute(condition, outside)):
             continue
-        is_kept = symbols_of(condition) <= set(numbers) and body.facts.decide(substitute(condition, ends))
+        names = symbols_of(condition)
+        is_kept = not own & names and index.name not in names and body.facts.decide(substitute(condition, ends))
         if is_kept and facts.decide(substitute(condition, begins)):
             continue
         if own & symbols_of(condition):
