@@ -99,6 +99,12 @@ def made_inside(attempt: Attempt, value: Value) -> bool:
     return not isinstance(value, NumberValue | ConstantValue) and value.source is None
 
 
+def is_handed_out(attempt: Attempt, after: ArrayValue) -> bool:
+    """Whether what the body makes, and nothing like it was there before, is carried from a stand-in on; else the first
+    iteration runs before the loop."""
+    return made_inside(attempt, after) and (attempt.goes_on is not True or after.node.array_type.scalar)
+
+
 def array_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
     """The array, or list, at `path`: what the loop yields, or what was there before it."""
     before, places = attempt.leaves[path][0], behind.places
