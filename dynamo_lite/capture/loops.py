@@ -525,7 +525,7 @@ class Attempt:
             self.learned = True
         elif before is not None and read:
             self._guess_step(path, before, after)
-        elif isinstance(after, ArrayValue) and is_handed_out(self, after):
+        elif isinstance(after, ArrayValue) and is_handed_out(self, path, after):
             self._hand_out(path, after)
         elif isinstance(after, EitherValue) and self.goes_on is not True and len(path) == 1:
             either = self.eithers[path] = either_made(tracer, after) or self._differs(path)

@@ -491,9 +491,7 @@ def unread(plan: LoopPlan, place: Place) -> UnreadValue:
 
 def was_looked_at(value: Value | None) -> bool:
     """Whether somebody may have read what was in a place before."""
-    if value is None or isinstance(value, UnreadValue):
-        return False
-    return not (isinstance(value, LazyValue) and value.known is None)
+    return value is not None and not (isinstance(value, LazyValue) and value.known is None)
 
 
 __all__ = [
