@@ -99,6 +99,13 @@ def made_inside(attempt: Attempt, value: Value) -> bool:
     return not isinstance(value, NumberValue | ConstantValue) and value.source is None
 
 
+def is_handed_out(attempt: Attempt, path: Path, after: ArrayValue) -> bool:
+    """Whether what the body makes, and nothing like it was there before, is carried from a stand-in on; else the first
+    iteration runs before the loop: that makes new places in the order of the stores."""
+    is_single = after.node.array_type.scalar and not isinstance(path[0], Place)
+    return made_inside(attempt, after) and (attempt.goes_on is not True or is_single)
+
+
 def array_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
     """The array, or list, at `path`: what the loop yields, or what was there before it."""
     before, places = attempt.leaves[path][0], behind.places

@@ -69,6 +69,7 @@ from dynamo_lite.capture.loop_results import (
     carry_positions,
     closes,
     each_item,
+    is_handed_out,
     is_tagged,
     made_behind,
     made_inside,
@@ -271,9 +272,8 @@ class Attempt:
             frame.side_exits = side_exits_of(tracer, frame.code, walk, number, at, self.bounds)
 
     def _leave_at(self, place: int, locals_: dict[str, Value]) -> None:
-        """Let the iteration be left at the beginning of a way that cannot be traced, and the loop be entered again
-        behind it; not where that has happened too often, or somebody could see another frame there. locals_: those of
-        there, which may be of another type by now."""
+        """Leave the iteration at the beginning of an arm that cannot be traced, and enter the loop again after it; not
+        where that was done too often, or somebody could see another frame. locals_: those of there."""
         code, tracer = self.frame.code, self.machine.tracer
         busy = place_of(code, self.header) in tracer.restraints.busy or self.region.may_be_unrolled()
         if busy or place in self.plan.side_exits or not goes_on_at(code, place, self.header):
@@ -525,7 +525,7 @@ class Attempt:
             self.learned = True
         elif before is not None and read:
             self._guess_step(path, before, after)
-        elif isinstance(after, ArrayValue) and self.goes_on is not True and made_inside(self, after):
+        elif isinstance(after, ArrayValue) and is_handed_out(self, path, after):
             self._hand_out(path, after)
         elif isinstance(after, EitherValue) and self.goes_on is not True and len(path) == 1:
             either = self.eithers[path] = either_made(tracer, after) or self._differs(path)
@@ -621,8 +621,8 @@ class Attempt:
         unroll_rather(tracer, self.region, self.trip(), iterator)
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
-        own = (self.exit_name, self.at_name)
-        late += [path for path in self.held if path[0] in live and path[0] not in own and self._may_be_as_before(path)]
+        own = live - {self.exit_name, self.at_name}
+        late += [path for path in self.held if path[0] in own and self._may_be_as_before(path)]
         tracer.regions.pop()
         if self.region.pauses:
             see_whether_alone(self)

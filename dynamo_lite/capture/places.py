@@ -480,9 +480,10 @@ def unread(plan: LoopPlan, place: Place) -> UnreadValue:
     """What stands in a place that an iteration sets before it reads it, as far as is known."""
 
     def look() -> Value:
-        for one in plan.places:  # of many objects the same attribute: what is read of one is read of all
-            if one.key == place.key:
-                plan.places[one] = True
+        alike = [one for one in plan.places if one.key == place.key]  # of many objects the same attribute: what is
+        if all(plan.places[one] for one in alike):  # read of one is read of all
+            raise Break("loop-state", f"{place.key}, which has no value before the loop")
+        plan.places.update(dict.fromkeys(alike, True))
         raise Retry
 
     return UnreadValue(None, look)

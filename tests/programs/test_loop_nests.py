@@ -267,7 +267,7 @@ def takes_from_an_iterator(x, n):  # type: ignore[no-untyped-def]
     return x
 
 
-@case(vector, plain=True)
+@case(vector)
 def grows(x, n):  # type: ignore[no-untyped-def]
     for _ in range(n):
         x = np.concatenate([x, x[:2]])

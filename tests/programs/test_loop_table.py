@@ -229,7 +229,7 @@ def type_change(x: Any, n: int) -> Any:
     return s
 
 
-@construct("plain")
+@construct("native")
 def shape_change(x: Any, n: int) -> Any:
     y = x[:1]
     for _ in range(n):

@@ -155,7 +155,7 @@ def chosen_in_a_branch(x: Any, y: Any, n: int) -> Any:
     return x, y
 
 
-@case(plane, plain=True)
+@case(plane)
 def shrinks(x: Any, y: Any, n: int) -> Any:
     z = x.ravel()
     for _ in range(n):
