@@ -95,7 +95,7 @@ class Facts:
             self._unite(*condition.operands)  # type: ignore[union-attr]
 
     def _narrow_parts(self, condition: ScalarExpr) -> None:
-        """Note what follows for each of two numbers from a condition on their min or max: a >= k from min(a, b) >= k."""
+        """Note what a condition on a min or max says of each of the two numbers: min(a, b) >= k says a >= k."""
         pending = list(_bounding(condition))
         for _ in range(MAX_QUESTIONS):
             either, parts = (parts_of(pending.pop()) if pending else None) or (True, [])
@@ -184,7 +184,7 @@ class Facts:
         return equal if relation == "eq" or equal is None else not equal
 
     def _equal_by_parts(self, condition: ScalarExpr) -> bool | None:
-        """Whether the sides of a comparison are equal of which a term is the min or max of two numbers: neither is less."""
+        """Whether two sides with a min or max of two numbers in them are equal: neither is less than the other."""
         sides = _bounding(condition)
         if not any(map(parts_of, sides)):
             return None

@@ -209,9 +209,8 @@ def shorter_where_it_is_rare(x: Any, y: Any, n: int) -> Any:
         if z.size > 2:
             x = x + x
         x = x[:-1]
-        if i % 2 == 0:
-            if z.sum() > 3:
-                z = z[1:]
+        if i % 2 == 0 and z.sum() > 3:
+            z = z[1:]
     return x, z
 
 
