@@ -100,6 +100,9 @@ def close_region(
         node.params["index"] = place
     body.nodes = [*arrays, *made.values(), *(node for node in own if node not in set(arrays))]
     body.symbols = symbols | _yields(body)
+    for path, (begin, end) in numbers.items():  # an extent that stays: arrays that are not carried have it, too
+        if counted[path].name in region.extents and end is counted[path]:
+            body.facts.learn(make("eq", end, begin), True)
     body.facts = _facts(body.facts, tracer.graph.facts, outside, body.symbols)
     rename_symbols(body, body.symbols)
     begins = [begin for begin, _ in numbers.values()]

@@ -703,6 +703,9 @@ class Residual:
                     self._take_up(index, kinds, bound)
                 first = False
                 after = kinds[: len(kinds) - pops] + ("value",) * pushes
+                if instr.op == "PUSH_NULL":
+                    self._tail(index + 1, (*kinds, "null"), bound)
+                    break
                 if instr.op == "LOAD_METHOD":
                     self.emit("LOAD_ATTR", instr.arg)
                     slots = ("null", "value") if null_below_callable else ("value", "null")
@@ -764,13 +767,10 @@ class Residual:
 
     def _tail(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> None:
         """Take what is on the real stack and hand over to the resume function at `index`."""
-        names: list[str | None] = []
-        for kind in reversed(kinds):
-            name = None
-            if kind == "value":
-                name = self.temporary()
+        names = [self.temporary() if kind == "value" else None for kind in reversed(kinds)]
+        for name in names:
+            if name is not None:
                 self.emit("STORE_FAST", name)
-            names.append(name)
         under_kinds, under_names = self._under
         target = Target(index, under_kinds + kinds, bound, side=self._branches)
         self._jump(target, [*under_names, *reversed(names)])

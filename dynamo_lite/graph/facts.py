@@ -90,8 +90,21 @@ class Facts:
             self._unequal.setdefault(terms, set()).add(bound)
         ends = bound if relation in ("ge", "eq") else -math.inf, bound if relation in ("le", "eq") else math.inf
         self._narrow(terms, *ends)
+        self._narrow_parts(condition)
         if relation == "eq":
             self._unite(*condition.operands)  # type: ignore[union-attr]
+
+    def _narrow_parts(self, condition: ScalarExpr) -> None:
+        """Note what a condition on a min or max says of each of the two numbers: min(a, b) >= k says a >= k."""
+        pending = list(_bounding(condition))
+        for _ in range(MAX_QUESTIONS):
+            either, parts = (parts_of(pending.pop()) if pending else None) or (True, [])
+            for part in () if either else parts:
+                normal = _normal(part) if isinstance(part, ScalarOp) else None
+                if normal is not None and isinstance(part, ScalarOp):
+                    relation, terms, bound = normal
+                    self._narrow(terms, *((bound, math.inf) if relation == "ge" else (-math.inf, bound)))
+                    pending.append(part)
 
     def _narrow(self, terms: LinearKey, least: float, most: float) -> None:
         low, high = self._range.get(terms, (-math.inf, math.inf))
@@ -167,8 +180,16 @@ class Facts:
             never = high < bound if relation == "ge" else low > bound
             return True if is_sure else False if never else self._decide_parts(condition)
         outside = bound < low or bound > high or self._is_excluded(terms, bound)
-        equal = False if outside else True if low == high == bound else None
+        equal = False if outside else True if low == high == bound else self._equal_by_parts(condition)
         return equal if relation == "eq" or equal is None else not equal
+
+    def _equal_by_parts(self, condition: ScalarExpr) -> bool | None:
+        """Whether two sides with a min or max of two numbers in them are equal: neither is less than the other."""
+        sides = _bounding(condition)
+        if not any(map(parts_of, sides)):
+            return None
+        known = [self._decide_now(one) for one in sides]
+        return False if False in known else None if None in known else True
 
     def _decide_parts(self, condition: ScalarExpr) -> bool | None:
         """The same where a term is the min or max of two numbers: by the condition on each."""
@@ -299,6 +320,15 @@ class Facts:
             return True
         terms: LinearKey = (((factor,), 1),)
         return self._bounds(terms)[0] >= 0 and 1 in self._unequal.get(terms, ())
+
+
+def _bounding(condition: ScalarExpr) -> tuple[ScalarExpr, ...]:
+    """A comparison as those that bound a number from one side, which all hold where it does; of ne, that its sides are
+    equal."""
+    if not isinstance(condition, ScalarOp) or condition.op not in ("eq", "ne"):
+        return (condition,)
+    sides = (simplify(ScalarOp(relation, "bool", condition.operands)) for relation in ("ge", "le"))
+    return tuple(one for one in sides if isinstance(one, ScalarOp))
 
 
 def at_worst(

@@ -158,7 +158,7 @@ def _check_store(graph: Graph, node: Node, around: Around) -> None:
     if any(size != 1 for size in shape[: max(0, len(shape) - len(room))]):
         raise GraphError(f"{node.name}: the value has more axes than the target")
     for size, space in zip(reversed(shape), reversed(room), strict=False):
-        if size != 1 and not graph.facts.decide(make("eq", size, space)):
+        if size != 1 and not graph.decides(make("eq", size, space)):
             raise GraphError(f"{node.name}: {size} elements do not fit an axis of {space}")
 
 
@@ -218,8 +218,13 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     inside = both.copy()  # and of what the body computes, by what sizes are known to be equal outside
     for condition in required.learned:
         inside.learn(substitute(condition, outside), True)
+    ends: dict[str, Any] = dict(zip(numbers, body.outputs[len(initial) :], strict=False))  # after an iteration
     for condition in body.facts.learned:
         if required.decide(condition) or both.decide(substitute(condition, outside)):
+            continue
+        names = symbols_of(condition)
+        is_kept = not own & names and index.name not in names and body.facts.decide(substitute(condition, ends))
+        if is_kept and facts.decide(substitute(condition, begins)):
             continue
         if own & symbols_of(condition):
             if inside.decide(substitute(condition, outside)):
@@ -240,7 +245,6 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     for symbol, number in zip(body.inputs[first:], outputs[len(initial) :], strict=True):
         if isinstance(number, Node) or kind_of(number) != symbol.kind:
             raise GraphError(f"{node.name}: the number {symbol} is of another kind after an iteration")
-    ends: dict[str, Any] = dict(zip(numbers, outputs[len(initial) :], strict=True))
     for place, output in enumerate(outputs[: len(initial)]):
         carried = body.inputs[1 + place]
         if isinstance(carried, Symbol) or not isinstance(output, Node):

@@ -314,3 +314,22 @@ def test_a_long_function_is_one_graph() -> None:
     assert fast(*one).tobytes() == namespace["long"](*other).tobytes()
     (graph,) = fast.explain().graphs
     assert graph.operations > 2000 and not fast.stats()["breaks"]
+
+
+def test_a_loop_that_nothing_leaves_and_that_begins_with_a_call() -> None:
+    """The null beside the callable is the first that an iteration pushes, where its segment ends."""
+
+    def scaled(x: Any) -> Any:
+        while True:
+            x = np.multiply(x, 1e50)
+
+    def joined(x: Any) -> Any:
+        while True:
+            x = np.concatenate((x, x * 1e50))[1:]
+
+    for function in (scaled, joined):
+        fast = dynamo_lite.compile(function, options={"check": 1})
+        for call in (fast, function):
+            with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in multiply"):
+                call(np.ones(4))
+        assert fast.stats()["native_calls"] > 1

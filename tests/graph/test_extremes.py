@@ -58,3 +58,13 @@ def test_deep_numbers_are_simplified_without_a_call_for_each() -> None:
     for i in range(1000):
         whole = make("mod", make("add", make("mul", whole, 3), M), 1000 + i)
     assert Facts().decide(make("ge", whole, 0)) and Facts().decide(make("le", whole, 1998))
+
+
+def test_equal_numbers_of_which_one_is_of_extremes() -> None:
+    """The length of x[1:-1], as it is taken down before and after it is known that x has two elements."""
+    known, length = Facts(), make("sub", make("max", 0, make("sub", N, 1)), make("min", 1, N))
+    same = make("eq", length, make("sub", N, 2))
+    assert known.decide(same) is None
+    known.learn(make("ge", N, 2), True)
+    assert known.decide(same) and known.decide(make("ne", length, make("sub", N, 2))) is False
+    assert known.decide(make("eq", length, make("sub", N, 3))) is False

@@ -238,7 +238,10 @@ def test_verify_knows_numbers_that_are_carried() -> None:
     with pytest.raises(GraphError, match="the body returns 1"):
         verify(graph)
     graph = summation()
-    body_of(graph).facts.learn(make("ge", body_of(graph).symbols["k"], 3), True)  # of the first iteration only
+    body_of(graph).facts.learn(make("ge", body_of(graph).symbols["k"], 3), True)  # of k + k, too
+    verify(graph)
+    graph = summation()
+    body_of(graph).facts.learn(make("le", body_of(graph).symbols["k"], 3), True)  # of the first iteration only
     with pytest.raises(GraphError, match="which is not known outside"):
         verify(graph)
 

@@ -177,3 +177,62 @@ def test_equal_at_first_alone() -> None:
     x = np.arange(30.0)
     assert outcome(fast, (x, x + 1.0, 7)) == outcome(apart, (x, x + 1.0, 7))
     assert fast.stats()["native_calls"] and not fast.stats()["breaks"]
+
+
+def trimmed(x: Any, y: Any, n: int) -> Any:
+    i = 0
+    while i < n:
+        i += 1
+        x = x[1:-1]
+        x = np.append(x, y[0])
+    return x
+
+
+def less_what_is_empty(x: Any, y: Any, n: int) -> Any:
+    for i in range(n):
+        x = x[x > i * 0.1]
+        x -= y[8:]
+    return x
+
+
+def as_long_as_the_shorter(x: Any, y: Any, n: int) -> Any:
+    for _ in range(n):
+        k = min(len(x), len(y))
+        x = x[:k] * 2.0
+        y = y[:k] + 1.0
+    return x, y
+
+
+def shorter_where_it_is_rare(x: Any, y: Any, n: int) -> Any:
+    z = x
+    for i in range(n):
+        if z.size > 2:
+            x = x + x
+        x = x[:-1]
+        if i % 2 == 0 and z.sum() > 3:
+            z = z[1:]
+    return x, z
+
+
+def kept_where_it_is_rare(x: Any, y: Any, n: int) -> Any:
+    holder = [np.outer(y, y)]
+    for i in range(n):
+        if i % 2 == 0:
+            holder[0] = np.vstack((holder[0], holder[0][:1]))
+        holder[0][0, 0] = i
+    return holder[0]
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize(
+    "program",
+    [trimmed, less_what_is_empty, as_long_as_the_shorter, shorter_where_it_is_rare, kept_where_it_is_rare],
+)
+def test_graphs_pass_the_check(program: Any, backend: str) -> None:
+    """Where a size is known better after the node of which it is the size, equal to another by a require or by what is
+    known of their minimum, or where an extent stays in the iterations that are run natively."""
+    fast = dynamo_lite.compile(program, backend=backend, options={**OPTIONS, "check": 1})
+    for x in (np.arange(8.0), np.zeros(8), np.ones(3), np.zeros(0)):
+        given = x, np.arange(8.0), 4
+        assert outcome(fast, given) == outcome(program, given), x
+    assert fast.stats()["native_calls"]
