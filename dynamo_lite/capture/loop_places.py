@@ -7,6 +7,7 @@ Enters a frame at the loop's header, or what an iteration has left; leaves what 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from dynamo_lite.capture.branches import Walk
@@ -43,6 +44,7 @@ from dynamo_lite.capture.value import (
     IteratorValue,
     LazyValue,
     SequenceValue,
+    UnreadValue,
     Value,
 )
 from dynamo_lite.capture.wrap import present, realise
@@ -78,7 +80,20 @@ def find_owners(machine: Machine, plan: LoopPlan, frame: Frame, loop: Set[int]) 
         if owner.source is not None:
             tracer.stored.setdefault(owner, dict(contents(owner)))
         owners[place] = owner
+    _look_together(tracer, plan, owners)
     return owners
+
+
+def _look_together(tracer: Tracer, plan: LoopPlan, owners: Mapping[Place, Value]) -> None:
+    """Look at all that this loop reads of what a loop around it sets before it is read, as far as is known there: what
+    is not so costs that one an attempt, all together."""
+    held = [get(tracer, owner, place.key) for place, owner in owners.items() if plan.places[place]]
+    unread = [value for value in held if isinstance(value, UnreadValue)]
+    for value in unread:
+        with suppress(Retry):
+            value.look()
+    if unread:
+        raise Retry
 
 
 def _guess_variables(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: Set[int]) -> None:

@@ -83,7 +83,7 @@ from dynamo_lite.capture.numbers import as_scalar, steps_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
-from dynamo_lite.capture.places import Place, Snapshot, get, put, snapshot, unread
+from dynamo_lite.capture.places import Place, Snapshot, get, holds_array, put, snapshot, unread
 from dynamo_lite.capture.promises import MAX_PEELED, learn
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.restraints import place_in, place_of
@@ -364,7 +364,7 @@ class Attempt:
     def _is_read(self, place: Place) -> bool:
         """Whether what a place holds before the loop is carried into it: an iteration reads it, or it is an array."""
         value = self.around[place]
-        return value is not None and (self.plan.places[place] or isinstance(value, ArrayValue))
+        return value is not None and (self.plan.places[place] or holds_array(value))
 
     def _get(self, name: Name) -> Value | None:
         """What a place, a local, or a closure variable of this frame's own holds."""

@@ -494,8 +494,16 @@ def was_looked_at(value: Value | None) -> bool:
     return value is not None and not (isinstance(value, LazyValue) and value.known is None)
 
 
+def holds_array(value: Value) -> bool:
+    """Whether a value is an array of numbers, or one that nobody has looked at, or such a NumPy scalar: what is in a
+    place before a loop is then likely to be like what an iteration leaves there."""
+    held: Any = value.concrete if isinstance(value, LazyValue) and value.known is None else None
+    is_array = type(held) is np.ndarray or issubclass(type(held), np.number | np.bool)
+    return isinstance(value, ArrayValue) or (is_array and held.dtype.kind in "biufc")
+
+
 __all__ = [
     *("Contents", "LATEST", "Place", "Snapshot", "changed", "check_variables", "contents", "end_of", "entry"),
-    *("find_owner", "get", "grown_length", "name_of", "namespace"),
+    *("find_owner", "get", "grown_length", "holds_array", "name_of", "namespace"),
     *("place_at", "put", "restore", "snapshot", "state_owners", "store", "stores", "unread", "was_looked_at"),
 ]

@@ -220,3 +220,31 @@ def test_a_break_that_has_touched_nothing_is_captured_once(fn: Callable[..., Any
     explanation = fast.explain()
     assert len(explanation.breaks) == 1
     assert len(attempts) == len(explanation.compiles) == 2
+
+
+def test_variables_with_arrays_are_carried(attempts: list[object]) -> None:
+    """Variables of the module that hold arrays before a loop, and others after each iteration: no iteration runs before
+    the loop, which would have everything in it compiled twice."""
+    script = """
+u, c, last, x = np.ones(8), np.zeros(8), np.float64(0.0), np.linspace(0.0, 1.0, 8)
+def work(n):
+    global u, c, last
+    for j in range(n):
+        c = np.sqrt(u) * 0.5
+        for i in range(1, 8):
+            u[i] += c[i] - c[i - 1] * x[i]
+            last = u[i] * 2.0
+        u = u * 0.9 + 0.1
+"""
+    plain: dict[str, Any] = {"np": np}
+    compiled: dict[str, Any] = {"np": np}
+    for names in (plain, compiled):
+        exec(script, names)
+    plain["work"](9)
+    fast = dynamo_lite.compile(compiled["work"], options={"cost_model": False, "check": 1})
+    fast(9)
+    for name in ("u", "c", "last"):
+        assert type(compiled[name]) is type(plain[name])
+        assert compiled[name].tobytes() == plain[name].tobytes()
+    assert len(attempts) <= 4
+    assert str(fast.graph_for(9)).count("sqrt(") == 1
