@@ -754,8 +754,8 @@ cool(PyObject *module, PyObject *args)
         return NULL;
     }
     uint64_t until = dl_now() + (uint64_t)(seconds * 1e9);
-    int is_seldom = cache->counters.hits > cache->hits_then;
-    cache->hits_then = cache->counters.hits;
+    int is_seldom = cache->counters.native_calls > cache->native_then;
+    cache->native_then = cache->counters.native_calls;
     if (cache->round != NULL && cache->round->header == cache && !is_seldom) {
         dl_round_cool(cache->round, seconds);
     }
