@@ -90,7 +90,8 @@ class Facts:
             self._unequal.setdefault(terms, set()).add(bound)
         ends = bound if relation in ("ge", "eq") else -math.inf, bound if relation in ("le", "eq") else math.inf
         self._narrow(terms, *ends)
-        self._narrow_parts(condition)
+        if relation != "ne":
+            self._narrow_parts(condition)
         if relation == "eq":
             self._unite(*condition.operands)  # type: ignore[union-attr]
 

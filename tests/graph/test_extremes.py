@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dynamo_lite.graph.extremes import parts_of
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import (
@@ -68,3 +70,14 @@ def test_equal_numbers_of_which_one_is_of_extremes() -> None:
     known.learn(make("ge", N, 2), True)
     assert known.decide(same) and known.decide(make("ne", length, make("sub", N, 2))) is False
     assert known.decide(make("eq", length, make("sub", N, 3))) is False
+
+
+@pytest.mark.parametrize("extreme", ["min", "max"])
+def test_unequal_bounds_nothing(extreme: str) -> None:
+    """That a min or max is not a number says of neither operand that it is at least, or at most, that number."""
+    a, b = (Symbol(name, "int", place) for place, name in enumerate("ab"))
+    facts = Facts()
+    facts.learn(make("ne", make(extreme, a, b), 3), True)
+    for number in (a, b):
+        for relation in ("ge", "le", "eq", "ne"):
+            assert facts.decide(make(relation, number, 3)) is None
