@@ -6,7 +6,16 @@ that there may be twice as many with each: who asks about them asks MAX_QUESTION
 
 from __future__ import annotations
 
-from dynamo_lite.graph.scalar import COMPARISONS, Scalar, ScalarExpr, ScalarOp, normal_comparison, rebuilt, simplify
+from dynamo_lite.graph.scalar import (
+    COMPARISONS,
+    Scalar,
+    ScalarExpr,
+    ScalarOp,
+    normal_comparison,
+    rebuilt,
+    simplify,
+    terms_of,
+)
 
 MAX_QUESTIONS = 12
 
@@ -15,7 +24,8 @@ def parts_of(value: ScalarExpr) -> tuple[bool, list[Scalar]] | None:
     """An integer comparison with the min or max of two numbers in it, as comparisons on each of the two: whether it is
     enough that one of them holds, and these; None for others.
 
-    max(a, b) >= k holds where a >= k or b >= k does.
+    max(a, b) >= k holds where a >= k or b >= k does. NB: one that stands in another term, too, cannot be taken apart:
+    m in m + min(1, -m).
     """
     normal = normal_comparison(value) if isinstance(value, ScalarOp) and value.op in COMPARISONS else None
     if normal is None or normal[0] not in ("ge", "le"):
@@ -23,6 +33,9 @@ def parts_of(value: ScalarExpr) -> tuple[bool, list[Scalar]] | None:
     for monomial, coefficient in normal[1]:
         extreme = monomial[0]
         if len(monomial) == 1 and isinstance(extreme, ScalarOp) and extreme.op in ("min", "max"):
+            others = (factor for other, _ in normal[1] if other is not monomial for factor in other)
+            if any(extreme in terms_of(factor) for factor in others):
+                continue
             either = ((extreme.op == "max") == (normal[0] == "ge")) == (coefficient > 0)
             return either, [_with(value, extreme, operand) for operand in extreme.operands]
     return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import pytest
 
 from dynamo_lite.graph.extremes import parts_of
@@ -81,3 +84,45 @@ def test_unequal_bounds_nothing(extreme: str) -> None:
     for number in (a, b):
         for relation in ("ge", "le", "eq", "ne"):
             assert facts.decide(make(relation, number, 3)) is None
+
+
+_GRID = [dict(zip("abc", values, strict=True)) for values in itertools.product(range(-1, 5), repeat=3)]
+
+
+def _number(pick: random.Random, depth: int) -> Scalar:
+    if depth == 0 or pick.random() < 0.3:
+        return pick.choice([*(Symbol(name, "int", place) for place, name in enumerate("abc")), pick.randint(-1, 4)])
+    if pick.random() < 0.2:
+        return make("mul", _number(pick, depth - 1), pick.randint(-2, 3))
+    return make(pick.choice(("min", "max", "add", "sub")), _number(pick, depth - 1), _number(pick, depth - 1))
+
+
+def _condition(pick: random.Random) -> Scalar:
+    return make(pick.choice(("ge", "le", "eq", "ne", "lt", "gt")), _number(pick, 2), _number(pick, 2))
+
+
+def test_what_is_decided_holds() -> None:
+    """Random facts and questions: what the facts decide is so for all small numbers for which they hold."""
+    decided = 0
+    for seed in range(600):
+        pick, facts, left = random.Random(seed), Facts(), _GRID
+        for _ in range(pick.randint(1, 4)):
+            fact, truth = _condition(pick), pick.random() < 0.75
+            where = [point for point in left if bool(evaluate(fact, point)) == truth]
+            if where and isinstance(fact, ScalarOp):
+                facts.learn(fact, truth)
+                left = where
+        for _ in range(12):
+            question = _condition(pick)
+            known = facts.decide(question)
+            if known is not None:
+                decided += isinstance(question, ScalarOp)
+                assert all(bool(evaluate(question, point)) == known for point in left), f"{seed}: {question}"
+    assert decided > 500
+
+
+def test_an_extreme_that_stands_in_another_term_is_not_taken_apart() -> None:
+    m = make("max", 0, N)
+    value = make("le", make("add", m, make("mul", make("min", 1, make("neg", m)), 3)), -1)
+    _, conditions = parts_of(value) or (None, [])  # type: ignore[arg-type]
+    assert all("max" in str(one) for one in conditions)
