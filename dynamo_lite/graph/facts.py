@@ -90,22 +90,8 @@ class Facts:
             self._unequal.setdefault(terms, set()).add(bound)
         ends = bound if relation in ("ge", "eq") else -math.inf, bound if relation in ("le", "eq") else math.inf
         self._narrow(terms, *ends)
-        if relation != "ne":
-            self._narrow_parts(condition)
         if relation == "eq":
             self._unite(*condition.operands)  # type: ignore[union-attr]
-
-    def _narrow_parts(self, condition: ScalarExpr) -> None:
-        """Note what a condition on a min or max says of each of the two numbers: min(a, b) >= k says a >= k."""
-        pending = list(_bounding(condition))
-        for _ in range(MAX_QUESTIONS):
-            either, parts = (parts_of(pending.pop()) if pending else None) or (True, [])
-            for part in () if either else parts:
-                normal = _normal(part) if isinstance(part, ScalarOp) else None
-                if normal is not None and isinstance(part, ScalarOp):
-                    relation, terms, bound = normal
-                    self._narrow(terms, *((bound, math.inf) if relation == "ge" else (-math.inf, bound)))
-                    pending.append(part)
 
     def _narrow(self, terms: LinearKey, least: float, most: float) -> None:
         low, high = self._range.get(terms, (-math.inf, math.inf))
