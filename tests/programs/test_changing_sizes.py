@@ -240,7 +240,7 @@ def test_graphs_pass_the_check(program: Any, backend: str) -> None:
 
 @pytest.mark.parametrize("backend", ["numba", "reference"])
 def test_as_long_as_the_shorter(backend: str) -> None:
-    """NB: with check=1 the verifier refuses this one: what a guard says of a minimum it does not know of its operands."""
+    """NB: with check=1 the verifier refuses it: what a guard says of a minimum it does not know of the operands."""
     fast = dynamo_lite.compile(as_long_as_the_shorter, backend=backend, options={"cost_model": False})
     for x in (np.arange(8.0), np.ones(3), np.arange(20.0), np.zeros(0)):
         given = x, np.arange(8.0), 4
