@@ -2,13 +2,9 @@
  * calls a function for each row, 25 ns of ten numbers, and copies the array where the axis is not the last one. */
 #include "program.h"
 
+#include "clones.h"
 #include "fpflags.h"
-
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
-#define FOR_THIS_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_THIS_CPU
-#endif
+#include "geometry.h"
 
 enum {
     BLOCK = 128,
@@ -100,8 +96,7 @@ static PyArrayObject *
 positions(PyObject *object, PyObject *along, int greatest)
 {
     PyArrayObject *x = (PyArrayObject *)object;
-    if (!PyArray_CheckExact(object) || !PyArray_ISCARRAY_RO(x) || PyArray_NDIM(x) < 2 || PyArray_SIZE(x) == 0
-        || !PyLong_CheckExact(along)) {
+    if (!dl_is_packed_array(object) || PyArray_NDIM(x) < 2 || PyArray_SIZE(x) == 0 || !PyLong_CheckExact(along)) {
         return NULL;
     }
     Positions run = find(PyArray_TYPE(x), greatest);

@@ -4,17 +4,13 @@
 #include <math.h>
 
 #include "abi.h"
+#include "clones.h"
 
 enum { LEAF = 128, MAX_LEAVES = 8 }; /* numbers of a leaf; leaves of up to 4 * LEAF numbers */
 
-/* Compile a loop for several processors; the one at hand chooses. Vector width does not change results. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
-#define FOR_THIS_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
-#define BY_CPU
+#ifdef DL_HAS_CLONES
 #include <immintrin.h>
 static int has_avx2, has_avx512;
-#else
-#define FOR_THIS_CPU
 #endif
 
 #define JOIN_NOW(a, b, c) a##b##c
@@ -215,7 +211,7 @@ static const DlFold folds[] = {
 void
 dl_fold_register(void)
 {
-#ifdef BY_CPU
+#ifdef DL_HAS_CLONES
     __builtin_cpu_init();
     has_avx2 = __builtin_cpu_supports("avx2") != 0;
     has_avx512 = __builtin_cpu_supports("avx512f") != 0;

@@ -10,7 +10,7 @@
 #define PICK GENERIC_PICK
 #define UNORDERED(a, b) ((Mask)IS_NAN(a) | (Mask)IS_NAN(b))
 #include "fold_lanes.h"
-#ifdef BY_CPU
+#ifdef DL_HAS_CLONES
 #define LANES_OF NAME(lanes_wide)
 #define WIDTH 32
 #define TARGET __attribute__((target("avx2")))
@@ -31,7 +31,7 @@
 static int
 NAME(lanes_of)(const NUMBER *data, npy_intp n, NUMBER *cell)
 {
-#ifdef BY_CPU
+#ifdef DL_HAS_CLONES
     if (has_avx2 && n >= (npy_intp)(32 / sizeof(NUMBER))) {
         return NAME(lanes_wide)(data, n, cell);
     }

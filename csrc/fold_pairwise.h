@@ -20,7 +20,7 @@ static NAME(Sum) NAME(add)(NAME(Sum) a, NAME(Sum) b)
 #define WIDTH 16
 #define TARGET
 #include "fold_four.h"
-#ifdef BY_CPU
+#ifdef DL_HAS_CLONES
 #define FOUR NAME(four_wide)
 #define WIDTH 32
 #define TARGET __attribute__((target("avx2")))
@@ -35,7 +35,7 @@ static NAME(Sum) NAME(add)(NAME(Sum) a, NAME(Sum) b)
 static void
 NAME(four)(const NUMBER *const *leaves, npy_intp blocks, NUMBER (*acc)[8])
 {
-#ifdef BY_CPU
+#ifdef DL_HAS_CLONES
     if (has_avx512) {
         NAME(four_widest)(leaves, blocks, acc);
         return;

@@ -29,7 +29,14 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.region import MAX_YIELDS, close_branches
-from dynamo_lite.capture.sameness import is_one_object, mutable_state, same, types_agree, unchanged
+from dynamo_lite.capture.sameness import (
+    alike_but_for_extents,
+    is_one_object,
+    mutable_state,
+    same,
+    types_agree,
+    unchanged,
+)
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -267,12 +274,6 @@ def _is_of(value: Value | None, region: Region) -> bool:
     return bool(symbols_of(number) & {symbol.name for symbol in yielded})
 
 
-def differ_in_extents(one: Node, other: Node) -> bool:
-    """Whether two arrays are of one dtype and have as many axes."""
-    first, second = one.array_type, other.array_type
-    return (first.dtype, first.scalar, first.ndim) == (second.dtype, second.scalar, second.ndim) and first.ndim > 0
-
-
 def are_like(one: Value, other: Value) -> bool:
     """Whether two parts are of one type, so that a loop or a choice can hand out either."""
     if has_items(one) and has_items(other):
@@ -356,7 +357,7 @@ class Merge:
                 self.nodes.append((first.node, second.node))
                 self.arrays.append(ArrayValue(None, first.node))
                 return self.arrays[-1]
-            if self.merges_extents and differ_in_extents(first.node, second.node):
+            if self.merges_extents and alike_but_for_extents(first.node.array_type, second.node.array_type):
                 return self.of_two_sizes(first, second)
         if isinstance(first, ListValue) and isinstance(second, ListValue) and self.agree(first, second):
             self.nodes.append((first.node, second.node))
@@ -474,10 +475,11 @@ class Merge:
                 return value
             return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
         type_ = value.node.array_type
-        if type(instead) is type(value) and types_agree(self.tracer, type_, instead.node.array_type):
-            return instead
-        if isinstance(instead, ArrayValue) and self.merges_extents and differ_in_extents(value.node, instead.node):
-            return instead
+        if type(instead) is type(value):
+            other = instead.node.array_type
+            may_differ = self.merges_extents and isinstance(instead, ArrayValue)
+            if types_agree(self.tracer, type_, other) or (may_differ and alike_but_for_extents(type_, other)):
+                return instead
         self.tracer.regions.append(region)
         node = stand_in_node(self.tracer, type_)
         self.tracer.regions.pop()

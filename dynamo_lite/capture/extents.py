@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_lite.capture.objects import Path
-from dynamo_lite.capture.sameness import types_agree
+from dynamo_lite.capture.sameness import alike_but_for_extents, types_agree
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Scalar, make, symbols_of
 from dynamo_lite.graph.types import ArrayType
@@ -52,7 +52,7 @@ def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> 
     """Whether the array at `path` may be carried that has one type in the body, and another after an iteration; may
     have learned something."""
     tracer = attempt.machine.tracer
-    if (inside.dtype, inside.scalar, inside.ndim) != (after.dtype, after.scalar, after.ndim):
+    if not alike_but_for_extents(inside, after):
         return False
     for axis, (old, new) in enumerate(zip(inside.shape, after.shape, strict=True)):
         own = (*path, EXTENT, axis)
@@ -61,9 +61,13 @@ def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> 
             one, other = (ArrayType(inside.dtype, (size,)) for size in (old, new))
             if types_agree(tracer, one, other):
                 continue
-            if not _goes_on_changing(attempt, old, new):
+            if own in attempt.plan.settled or not _goes_on_changing(attempt, old, new):
                 return False
             attempt.plan.extents.setdefault(path, set()).add(axis)
+            attempt.learned = True
+        elif not tracer.varies(new):  # it is another one after the first iteration alone, which runs before the loop
+            attempt.plan.extents[path].discard(axis)
+            attempt.plan.settled.add(own)
             attempt.learned = True
         elif number not in attempt.next:
             attempt.next[number] = tracer.canonical(new)
@@ -75,4 +79,5 @@ def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> 
 
 def _goes_on_changing(attempt: Attempt, old: Scalar, new: Scalar) -> bool:
     """Whether an extent may be another one after each iteration, not after the first one alone."""
-    return attempt.machine.tracer.varies(new) or not symbols_of(old).isdisjoint(symbols_of(new)) or isinstance(old, int)
+    is_of_begin = not symbols_of(old).isdisjoint(symbols_of(new)) or (isinstance(old, int) and isinstance(new, int))
+    return is_of_begin or attempt.machine.tracer.varies(new)

@@ -36,6 +36,7 @@ class LoopPlan:
     places: dict[Any, bool] = field(default_factory=dict)  # besides locals; whether the next iteration may read it
     extents: dict[tuple[Any, ...], set[int]] = field(default_factory=dict)  # of arrays, the axes (extents.py)
     own_extents: set[tuple[Any, ...]] = field(default_factory=set)  # those that equal others at first alone
+    settled: set[tuple[Any, ...]] = field(default_factory=set)  # those that are others after the first iteration alone
     guessed: set[tuple[Any, ...]] = field(default_factory=set)  # of steps and numbers, what no attempt has confirmed
     guessed_places: set[Any] = field(default_factory=set)  # likewise of places
     guesses: bool = True  # whether there may be such (loop_guesses.py)

@@ -453,6 +453,8 @@ class _Tags:
         place = None if index is None else as_scalar(index)
         if of is None or place is None or kind_of(place) != "int" or -self.code(of) >= PARTS:
             raise _Untold
+        if part >= LISTS // PARTS:
+            raise _Untold
         home = graph  # the innermost graph that knows the index
         while self._is_closed(home) and not symbols_of(place) <= home.symbols.keys():
             home = self._around(home)[0]

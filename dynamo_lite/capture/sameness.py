@@ -42,9 +42,14 @@ from dynamo_lite.pycode import liveness
 # -- values ----------------------------------------------------------------------------------------
 
 
+def alike_but_for_extents(one: ArrayType, other: ArrayType) -> bool:
+    """Whether two types are of one dtype and have as many axes."""
+    return (one.dtype, one.scalar, one.ndim) == (other.dtype, other.scalar, other.ndim)
+
+
 def types_agree(tracer: Tracer, before: ArrayType, after: ArrayType) -> bool:
     """Whether two types are one, at every call that passes the guards."""
-    if (before.dtype, before.scalar, before.ndim) != (after.dtype, after.scalar, after.ndim):
+    if not alike_but_for_extents(before, after):
         return False
     for old, new in zip(before.shape, after.shape, strict=True):
         same = make("eq", old, new)

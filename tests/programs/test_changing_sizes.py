@@ -245,3 +245,35 @@ def test_as_long_as_the_shorter(backend: str) -> None:
     for x in (np.arange(8.0), np.ones(3), np.arange(20.0), np.zeros(0)):
         given = x, np.arange(8.0), 4
         assert outcome(fast, given) == outcome(as_long_as_the_shorter, given), x
+
+
+def broadcast_first(x: Any, n: int) -> Any:
+    v = np.zeros(1)
+    for _ in range(n):
+        v = x * 0.5 + v
+    return v
+
+
+def product_first(x: Any, n: int) -> Any:
+    m, v = np.outer(x, x), x[:1]
+    for _ in range(n):
+        v = m @ (x + v) * 1e-3
+    return v
+
+
+def rows_first(x: Any, n: int) -> Any:
+    v = np.zeros((1, 5))
+    for _ in range(n):
+        v = np.ones((len(x), 5)) * 0.5 + v
+    return v
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("program", [broadcast_first, product_first, rows_first])
+def test_a_size_that_settles_is_no_number(program: Any, backend: str, no_mode: None) -> None:
+    """It is another one after the first iteration alone, which runs before the loop: then sizes are known to agree."""
+    fast = dynamo_lite.compile(program, backend=backend, options=OPTIONS)
+    for size in (30, 30, 7):
+        given = np.linspace(0.0, 1.0, size), 12
+        assert outcome(fast, given) == outcome(program, given)
+    assert fast.stats()["native_calls"] and not fast.stats()["breaks"]
