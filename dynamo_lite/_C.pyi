@@ -342,6 +342,12 @@ def argmax(array: Any, axis: int, keepdims: bool, /) -> Any:
 def argmin(array: Any, axis: int, keepdims: bool, /) -> Any:
     """What array.argmin(axis, keepdims=keepdims) gives."""
 
+def sort_rows(array: Any, axis: int, sort: Any, /) -> Any:
+    """What sort(array, axis) gives, where that is np.sort."""
+
+def median_rows(array: Any, axis: int, median: Any, /) -> Any:
+    """What median(array, axis) gives, where that is np.median."""
+
 def add_accumulate(function: Any, array: Any, axis: int, /) -> Any:
     """What function(array, axis) gives, which is np.add.accumulate."""
 

@@ -76,6 +76,7 @@ _EINSUM = getattr(np._core.multiarray, "c_einsum", None)
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
 
 _POSITIONS = {"argmax": _C.argmax, "argmin": _C.argmin}
+_RANKS = {"sort": _C.sort_rows, "median": _C.median_rows}
 _ACCUMULATES = {np.add: _C.add_accumulate, np.multiply: _C.multiply_accumulate}
 
 
@@ -166,10 +167,23 @@ def _beneath(node: Node) -> Direct | None:
         several = isinstance(node.args[0], Node) and node.args[0].array_type.ndim > 1
         given = (*node.args, node.params["axis"], node.params["keepdims"])
         return (_POSITIONS[node.op], given, {}) if several else None
+    if node.op in _RANKS and (axis := _sorted_axis(node)) is not None:
+        function = getattr(np, node.op)
+        return _RANKS[node.op], (*node.args, axis, getattr(function, "_implementation", function)), {}
     is_whole = node.op == "median" and node.params == {"axis": None, "keepdims": False}
     if is_whole and _has_doubles(node.args, 1):
         return _C.median, node.args, {}
     return None
+
+
+def _sorted_axis(node: Node) -> int | None:
+    """The axis along which csrc/ranks.c sorts, or finds medians, if the array has others."""
+    (x,) = node.args
+    if not isinstance(x, Node) or x.array_type.ndim < 2 or node.params.get("kind") or node.params.get("keepdims"):
+        return None
+    axes = node.params["axis"]
+    (axis,) = axes if isinstance(axes, tuple) and len(axes) == 1 else (axes,)
+    return axis if isinstance(axis, int) else None
 
 
 @functools.cache

@@ -89,8 +89,10 @@ BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of
     **{_C.histogram: (40000.0, 6.0), _C.median: (9000.0, 0.0)},  # and of an element of the operand with most
     **{_C.add_accumulate: (200.0, 1.5), _C.multiply_accumulate: (200.0, 1.5)},
     **{_C.searchsorted: (0.0, 5.0), _C.interp: (0.0, 5.0), _C.argmax: (0.0, 1.5), _C.argmin: (0.0, 1.5)},
+    **{_C.sort_rows: (0.0, 3.0), _C.median_rows: (9000.0, 6.0)},
 }
-SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
+SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c); which csrc/ranks.c knows
+RANKED_ROW = {"sort": 16, "median": 32}
 GATHER_CAST_NS = 1.0  # of an index array of less than 8 bytes, which NumPy converts; of one that gathers rows
 GATHER_ROW_NS = 6.0
 NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
@@ -164,7 +166,7 @@ _MOVES = frozenset(  # nothing but memory, which kernels move as well, for the m
 )
 _MASKED = frozenset(("masked", "put_masked"))
 _REPLACED = frozenset(
-    ("histogram", "histogram_weighted", "median", "accumulate", "searchsorted", "interp", "argmax", "argmin")
+    ("histogram", "histogram_weighted", "median", "sort", "accumulate", "searchsorted", "interp", "argmax", "argmin")
 )
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
@@ -524,6 +526,10 @@ def _besides(node: Node, env: Env) -> float:
     if node.op in ("argmax", "argmin") and of_element:
         is_last = node.params["axis"] == operands[0].ndim - 1
         if is_last and _count(operands[0].shape[-1:], env) > SHORT_ROW:
+            return 0.0
+    if node.op in RANKED_ROW and operands[0].ndim > 1 and of_element:
+        axis = node.params["axis"]
+        if _count((operands[0].shape[axis if isinstance(axis, int) else axis[0]],), env) > RANKED_ROW[node.op]:
             return 0.0
     return of_call + of_element * max((_count(type_.shape, env) for type_ in operands), default=0.0)
 
