@@ -3,6 +3,7 @@ loop stays native, and an iteration that comes there runs plainly."""
 
 from __future__ import annotations
 
+import random
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -112,3 +113,42 @@ def test_each_place_that_calls_is_served_at_once() -> None:
     xs = np.linspace(0.0, 1.0, 60)
     assert fast(xs) == f(xs)
     assert [loop.outcome for loop in fast.explain().loops] == ["native"]
+
+
+def storing(a: Any, i: int, kept: list[Any], told: list[Any], most: float) -> Any:
+    a[i] = a[i] * 1.5 + 0.1
+    kept.append(a[i] * 2.0)
+    drawn, other = random.random(), np.random.rand()
+    if a[i] + other > most:
+        told.append((i, float(a[i]), other, len(kept)))
+        print(told[-1])
+        if other > 0.97:
+            raise KeyError(i)
+    return a[i] + drawn
+
+
+def stored(a: Any, told: list[Any], most: float) -> Any:
+    total, kept = 0.0, []  # type: float, list[Any]
+    for i in range(len(a)):
+        total += storing(a, i, kept, told, most)
+        a[i - 1] += 0.01
+    return total, kept
+
+
+@pytest.mark.parametrize("most", [0.5, 1.5, 2.4, 2.5, 9.0])
+def test_what_an_iteration_does_before_is_done_once(most: float, capsys: Any) -> None:
+    """Stores, appends and draws of an iteration that declines in its middle."""
+
+    def told(run: Callable[..., Any], seed: int) -> str:
+        np.random.seed(seed)
+        random.seed(seed)
+        a, said = np.random.rand(60), []  # type: Any, list[Any]
+        try:
+            result = run(a, said, most)
+        except KeyError as error:
+            result = error.args
+        return repr((result, a.tobytes(), said, capsys.readouterr().out, random.random(), np.random.rand()))
+
+    fast = dynamo_lite.compile(stored, options=OPTIONS)
+    for seed in range(4):
+        assert told(fast, seed) == told(stored, seed)
