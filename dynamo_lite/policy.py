@@ -39,7 +39,7 @@ class Thresholds:
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_stake: float = 0.25  # seconds; of what goes beyond, only a part is there until compiled code has saved some
     budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
-    budget_known: float = 1.6  # times as much counts as a loop is known to take that has begun
+    budget_known: float = 2.4  # times as much counts as a loop is known to take that has begun
     budget_numbers: float = 3.0  # and of one of numbers or small arrays, or of what such a one is only guessed to take
     budget_elements: float = 6.0  # and of one of numbers and elements alone, which wins nearly all of it
     called_again: int = 3  # calls of a function with such loops, after which as many more are expected

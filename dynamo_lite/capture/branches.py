@@ -9,8 +9,8 @@ True, False, or a condition. At a jump that data decides both ways are traced, e
 
 A `break` ends its way with False; what follows it in the iteration is then on the other way. Where one way breaks the
 graph, and the condition can be known before the iteration begins, the loop is left for the iterations that may go there
-(leaving.py), and only the other way is traced. INVARIANT: what differs at the end of two ways is an array, a NumPy
-scalar or a number, of one type, or nobody reads it.
+(leaving.py), and only the other way is traced. On such a way of a function that is called the program declines.
+INVARIANT: what differs at the end of two ways is an array, a NumPy scalar or a number, of one type, or nobody reads it.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.object_lists import convert_all
 from dynamo_lite.capture.places import Snapshot, changed, place_at, put, restore, snapshot
+from dynamo_lite.capture.restraints import place_of
 from dynamo_lite.capture.sameness import mutable_state, unchanged
 from dynamo_lite.capture.state import Frame, Region, Retry, SideExits
 from dynamo_lite.capture.value import (
@@ -61,6 +62,10 @@ MAX_FORKS = 100  # in one iteration, written out
 SIMPLE_FORKS = 16  # with more the loop is traced again, with each condition of several parts as one number
 _END = -2  # in place of an instruction: the end of such a condition
 _IF_TRUE = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_NONE")
+_PLAIN_WORK = frozenset(
+    {"output", "c-function", "python-call", "disabled-function", "raise-statement", "python-exception"}
+    | {"import-statement"}
+)
 _JUMPS = (*_IF_TRUE, "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NOT_NONE")
 
 
@@ -286,6 +291,8 @@ class Walk:
             except Break as reason:
                 self._avoid(name, condition, reason.reason, reason.detail)
                 self._part(arm, before)
+                if len(key) == 1:  # no condition of several parts
+                    self._decline((*place_of(frame.code), key[0], truth), reason.reason)
                 raise
             except Undecided as reason:
                 if not tracer.may_promise(reason.condition):
@@ -323,7 +330,7 @@ class Walk:
             acts = [end.acts(before[0], before[2]) for end in ends]
             unbinding = self._unbinding(ends, join)
             if unbinding is not None and tracer.in_loop and len(key) == 1:  # no condition of several parts
-                tracer.plans[tracer.regions[0].key].unbinding.add((*self._key(), *key, unbinding == 0))
+                tracer.plans[tracer.regions[0].key].declining.add((*self._key(), *key, unbinding == 0))
                 raise Retry
             if acts.count(True) == 1:
                 place = acts.index(True)
@@ -371,12 +378,26 @@ class Walk:
         if self.way is None and arm is not None and self.leave_at is not None and len(before[2]) == self.depth:
             self.leave_at(arm, before[0])
 
+    def _decline(self, key: LoopKey, reason: str) -> None:
+        """Have the program decline where a way begins that only plain Python can go, in any call of this function.
+
+        Nobody could go on in the middle of a callee, so the iteration runs plainly. In the outermost loop's own frame a
+        side exit does better, and where that is a callee's itself, to capture it by itself does."""
+        machine, tracer = self.machine, self.machine.tracer
+        if reason not in _PLAIN_WORK or not tracer.in_loop:
+            return
+        outermost = machine.attempts[0].frame if machine.attempts else None
+        if outermost is tracer.frames[0] and outermost is not self.frame:
+            tracer.plans[tracer.regions[0].key].declining.add(key)
+            raise Retry
+
     def _declines(self, condition: GoesOn) -> bool:
-        """Go on with one way from the jump at hand where the other one ends in an exception (`_unbinding`)."""
+        """Go on with one way from the jump at hand where the program declines on the other (`_decline`, `fork`)."""
         frame, tracer = self.frame, self.machine.tracer
         index, instr = frame.index, frame.code.instrs[frame.index]
-        ways = tracer.plans[tracer.regions[0].key].unbinding if tracer.in_loop else ()
-        truth = next((truth for truth in (True, False) if (*self._key(), index, truth) in ways), None)
+        ways = tracer.plans[tracer.regions[0].key].declining if tracer.in_loop else ()
+        keys = (self._key(), place_of(frame.code))
+        truth = next((truth for truth in (True, False) if any((*key, index, truth) in ways for key in keys)), None)
         if truth is None or instr.target is None:
             return False
         number = as_number_here(self.machine, condition)

@@ -81,6 +81,7 @@ from dynamo_lite.capture.value import (
     callable_name,
     kind_name,
 )
+from dynamo_lite.capture.weak_numbers import one_scalar
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_record, wrap
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make
 
@@ -166,7 +167,9 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         def called(one: Value) -> Value:
             return call_known(machine, function, [*args[:place], one, *args[place + 1 :]], kwargs)
 
-        return split(machine, value, called)
+        others = [machine.realised(arg) for arg in (*args[:place], *args[place + 1 :])]
+        scalar = one_scalar(machine, value, others) if type(target) is np.ufunc and not kwargs else None
+        return split(machine, value, called) if scalar is None else called(scalar)
     result = numpy_rules.call_numpy(machine, target, args, kwargs)
     if result is not None:
         return result

@@ -64,15 +64,24 @@ def guess(
             plan.guessed.add(path)
 
 
-def guess_differing(tracer: Tracer, plan: LoopPlan, before: dict[Name, Value], now: dict[str, Value]) -> None:
+def guess_differing(
+    tracer: Tracer,
+    plan: LoopPlan,
+    before: dict[Name, Value],
+    now: dict[str, Value],
+    numbers: dict[Path, Symbol],
+) -> None:
     """In the middle of an iteration, where the attempt ends: whether numbers have become others than they were before
-    the loop, so that one iteration is to run before it."""
+    the loop, so that one iteration is to run before it, or are that in some iterations. numbers: those carried."""
     for name, value in before.items():
         begin, after = as_scalar(value), now.get(name) if isinstance(name, str) else None
         if plan.peel or plan.unpeeled or begin is None or after is None:
             continue
         end = as_scalar(after)
-        either = isinstance(after, EitherValue) and forms_of(tracer, value, after, False) is None
+        forms = forms_of(tracer, value, after, False) if isinstance(after, EitherValue) else None
+        if forms is not None and plan.guesses:
+            learn_either(plan, (name,), forms, changing_parts(tracer, numbers.get((name,)), value, after))
+        either = isinstance(after, EitherValue) and forms is None
         if either or isinstance(after, ArrayValue) or (end is not None and kind_of(end) != kind_of(begin)):
             plan.peel = 1
             plan.differing.add(name)

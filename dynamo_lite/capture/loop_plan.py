@@ -57,7 +57,7 @@ class LoopPlan:
     side_exits: set[int] = field(default_factory=set)  # where ways out begin that are no part of it
     known: set[int] = field(default_factory=set)  # those of which an earlier capture has found that
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)  # ways that break: reason, detail, line
-    unbinding: set[LoopKey] = field(default_factory=set)  # ways that read a local without a value: it declines there
+    declining: set[LoopKey] = field(default_factory=set)  # ways of callees that break, or read an unbound local
     alone: set[int] = field(default_factory=set)  # numbers of iterations that go an avoided way: each runs by itself
 
     # What became of it.

@@ -285,7 +285,7 @@ class Attempt:
         doubt(tracer, self.plan)
         self.plan.side_exits.add(place)
         tracer.restraints.side_exits.add(place_in(code, place))
-        guess_differing(tracer, self.plan, self.before, locals_)
+        guess_differing(tracer, self.plan, self.before, locals_, self.region.numbers)
         raise Retry
 
     def _only_places(self, state: State, held: Snapshot, aside: set[int]) -> bool:

@@ -99,14 +99,14 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             return tracer.number(square if b == 2 else make("mul", square, a))
         if op == "**" and kinds == {"int"} and type(a) is int and a == -1 and (sign := _sign(tracer, b)) is not None:
             return sign
-        if op == "/" and kinds <= {"int", "float"}:
+        if kinds <= {"int", "float"} and (op == "/" or (op in ("//", "%") and "float" in kinds)):
             divides = ScalarOp("ne", "bool", (b, 0.0 if kind_of(b) == "float" else 0))
             if kind_of(b) == "float" and tracer.varies(b):
                 tracer.require(divides)
             elif not holds(tracer, divides):
                 raise Break("python-exception", "ZeroDivisionError")
             if "float" in kinds or all(_exact_as_float(tracer, operand) for operand in (a, b)):
-                return NumberValue(None, ScalarOp("truediv", "float", (a, b)))
+                return NumberValue(None, ScalarOp(SCALAR_OPS[op], "float", (a, b)))
     one, other = tracer.specialise(lhs), tracer.specialise(rhs)
     assert isinstance(one, ConstantValue) and isinstance(other, ConstantValue)
     return as_operand(python_result(PYTHON_OPERATORS[op], one.value, other.value), (lhs, one))

@@ -98,6 +98,22 @@ def globals_that_no_iteration_stores_to(a: Array, n: int) -> Any:
     return seen, rare, row
 
 
+def steps_of_either_kind(a: Array, end: float) -> Any:
+    t, shown = 0.0, 1
+    while t < end:
+        dt = 0.1 * np.min(a)
+        now = False
+        if t + dt > shown * 0.3:
+            dt = shown * 0.3 - t
+            now = True
+        a = a * (1.0 - 0.1 * dt)
+        t += dt
+        if now or t >= end:
+            print(t)
+            shown += 1
+    return a, t
+
+
 @pytest.mark.parametrize(
     ("fn", "args", "most"),
     [
@@ -106,6 +122,7 @@ def globals_that_no_iteration_stores_to(a: Array, n: int) -> Any:
         (either_in_a_nest, (np.random.default_rng(3).random((12, 12)), 12), 2),
         (a_nest_over_globals, (np.random.default_rng(4).random((12, 12)), 12), 3),
         (globals_that_no_iteration_stores_to, (np.random.default_rng(5).random((12, 12)), 12), 2),
+        (steps_of_either_kind, (np.random.default_rng(6).random(12) + 0.5, 2.0), 6),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -184,7 +184,7 @@ def test_list_identity_survives_residual_code() -> None:
         ("def f(x):\n    for i in range(x.shape[0]):\n        x = x + i", "loop-of-open-length"),
         ("def f(x, n=20):\n    for i in range(n):\n        x = x + i", "loop-of-open-length"),
         ("def f(x):\n    for i in range(4000):\n        x = x + i", "loop-too-long"),
-        ("def f(x, w=1.5):\n    return x * (3.0 * w // 2)", "float-argument"),
+        ("def f(x, w=1.5):\n    return x * {1.5: 2.0}.get(3.0 * w, 1.0)", "float-argument"),
         ("def f(x):\n    return x + rng.bit_generator.random_raw(4)", "random"),
         ("def f(x):\n    return Thing(x)", "python-call"),
         ("def f(x):\n    with manager:\n        return x / 0", "with-statement"),

@@ -47,6 +47,7 @@ from dynamo_lite.capture.value import (
     a_kind,
     is_single,
 )
+from dynamo_lite.capture.weak_numbers import one_scalar
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.pycode import Instr
@@ -109,6 +110,8 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     # NB: an int computed from a loop's may be an index: the next segment, which has it as an argument, slices by it.
     ints = op == "/" or isinstance(lhs, ArrayValue) or isinstance(rhs, ArrayValue)
     lhs, rhs = (numpy_rules.read_result(machine, operand, ints) for operand in (lhs, rhs))
+    if op != "**":  # which has short cuts for some numbers of Python's
+        lhs, rhs = _beside_arrays(machine, lhs, rhs)
     if isinstance(lhs, EitherValue):
         return split(machine, lhs, lambda one: binary(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
@@ -172,6 +175,8 @@ def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
 def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """The result of `lhs op= rhs`: an array is changed in place, other values are as for lhs op rhs."""
     if isinstance(lhs, ArrayValue) and not lhs.node.array_type.scalar:
+        if op != "**":
+            rhs = _beside_arrays(machine, lhs, rhs)[1]
         if isinstance(rhs, EitherValue):
 
             def change(one: Value) -> Value:
@@ -193,6 +198,15 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         if answer is not None:
             return answer
     return binary(machine, op, lhs, rhs)
+
+
+def _beside_arrays(machine: Machine, lhs: Value, rhs: Value) -> tuple[Value, Value]:
+    """Operands of which a number of one type or another, beside an array that makes no difference of them, is one."""
+    if isinstance(lhs, EitherValue) and isinstance(rhs, ArrayValue):
+        return one_scalar(machine, lhs, [rhs]) or lhs, rhs
+    if isinstance(rhs, EitherValue) and isinstance(lhs, ArrayValue):
+        return lhs, one_scalar(machine, rhs, [lhs]) or rhs
+    return lhs, rhs
 
 
 def _are_numpy_numbers(lhs: Value, rhs: Value) -> bool:
@@ -254,6 +268,7 @@ def compare_op(machine: Machine, frame: Frame, instr: Instr) -> None:
 def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for a comparison."""
     lhs, rhs = (numpy_rules.read_result(machine, operand) for operand in (lhs, rhs))
+    lhs, rhs = _beside_arrays(machine, lhs, rhs)
     if isinstance(lhs, EitherValue):
         return split(machine, lhs, lambda one: compare(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
