@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import is_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dynamo_lite.capture.aggregates import has_items, is_object, with_items
 from dynamo_lite.capture.eithers import put_together
@@ -27,16 +27,30 @@ from dynamo_lite.capture.value import (
     HeldNumber,
     ListedObject,
     NumberValue,
+    RecordValue,
     ResultValue,
     SequenceValue,
     Value,
 )
 from dynamo_lite.capture.wrap import realise
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.loop_places import Name
     from dynamo_lite.capture.loops import Attempt
+
+MakeItem: TypeAlias = "Callable[[Attempt, Path, Value | None, Behind], Value]"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A tuple that a loop carries by its items: before the loop, at the begin of an iteration, and after it."""
+
+    before: Value
+    inside: Value
+    after: Value
+
 
 TYPES = {"int": int, "float": float, "bool": bool}
 
@@ -69,11 +83,25 @@ def value_behind(attempt: Attempt, path: Path, before: Value | None, behind: Beh
         return _number_behind(attempt, path, behind)
     if path in attempt.leaves:
         return array_behind(attempt, path, behind)
+    return items_behind(attempt, path, before, behind, value_behind)
+
+
+def items_behind(attempt: Attempt, path: Path, before: Value | None, behind: Behind, make: MakeItem) -> Value:
+    """The tuple, say, at `path`, of what `make` makes of its items; of one that several paths have comes one."""
     before = attempt.parted.get(path, before)
     assert before is not None
-    if has_items(before) and path not in attempt.region.kept:
-        return each_item(attempt.machine.tracer, before, path, lambda at, item: value_behind(attempt, at, item, behind))
-    return before
+    if path not in attempt.tuples:
+        is_made = has_items(before) and path not in attempt.region.kept
+        return _of_items(attempt, path, before, behind, make) if is_made else before
+    after = attempt.tuples[path].after
+    if after not in behind.lists:
+        kept = (one.before for at, one in attempt.tuples.items() if one.after is after and at in attempt.region.kept)
+        behind.lists[after] = next(kept, None) or _of_items(attempt, path, before, behind, make)
+    return behind.lists[after]
+
+
+def _of_items(attempt: Attempt, path: Path, before: Value, behind: Behind, make: MakeItem) -> Value:
+    return each_item(attempt.machine.tracer, before, path, lambda at, item: make(attempt, at, item, behind))
 
 
 def each_item(tracer: Tracer, value: Value, path: Path, make: Callable[[Path, Value], Value]) -> Value:
@@ -84,8 +112,27 @@ def each_item(tracer: Tracer, value: Value, path: Path, make: Callable[[Path, Va
 
 def note_kept(attempt: Attempt, path: Path, before: Value, after: Value) -> None:
     """Note whether an iteration leaves the very tuple that it found, so that behind the loop it is that from before."""
+    if isinstance(before, SequenceValue | RecordValue) and not is_object(before) and before.items:
+        attempt.tuples[path] = Tuple(before, attempt.region.kept[path], after)
     if is_object(before) or (after is not before and after is not attempt.region.kept.get(path)):
         attempt.region.kept.pop(path, None)
+
+
+def untold_tuple(attempt: Attempt) -> Path | None:
+    """The path of a tuple of which nobody can tell which object it is behind the loop; None if there is none.
+
+    Paths that have one tuple after an iteration have to have one before the first, too, and the other way round: then
+    it does not matter how many there are. A tuple that moves from one path to another (``last = t``) is, after the
+    first iteration, one from before the loop, which nothing else may have.
+    """
+    found = attempt.tuples
+    for path, one in found.items():
+        if any((one.before is other.before) != (one.after is other.after) for other in found.values()):
+            return path
+    moved = {one.inside: one.before for path, one in found.items() if path not in attempt.region.kept}
+    taken = [path for path, one in found.items() if one.after in moved]
+    held = set(reachable(attempt.machine.tracer)) if taken else set[Value]()
+    return next((path for path in taken if moved[found[path].after] in held), None)
 
 
 def made_inside(attempt: Attempt, value: Value) -> bool:

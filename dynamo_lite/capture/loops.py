@@ -64,6 +64,7 @@ from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, f
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.loop_results import (
     TYPES,
+    Tuple,
     array_behind,
     as_entered,
     carry_positions,
@@ -71,10 +72,12 @@ from dynamo_lite.capture.loop_results import (
     each_item,
     is_handed_out,
     is_tagged,
+    items_behind,
     made_behind,
     made_inside,
     note_kept,
     numbers_left,
+    untold_tuple,
     value_behind,
 )
 from dynamo_lite.capture.machine import Machine, Returned
@@ -154,6 +157,7 @@ class Attempt:
     handed: set[Path] = field(default_factory=set)  # of `held`: what no iteration reads
     closed: set[Path] = field(default_factory=set)  # of `final`: what they are is what they were if nothing runs
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
+    tuples: dict[Path, Tuple] = field(default_factory=dict)  # that it carries by their items
     whole: dict[Name, Value] = field(default_factory=dict)  # objects before the loop that it carries by parts
     left: dict[Path, Object] = field(default_factory=dict)  # and after an iteration
     extents: dict[Path, Path] = field(default_factory=dict)  # that change: the number that each is, by both paths
@@ -460,8 +464,8 @@ class Attempt:
         if self.learned:
             raise Retry
         share_numbers(self.machine.tracer, self.entered, self.became, after)
-        if differing is not None:
-            self._peel(differing)
+        if (path := differing or untold_tuple(self)) is not None:
+            self._peel(path)
         self._require_alone(list(self.left.values()), self.plan.replaced)
 
     def _compare(self, path: Path, before: Value | None, after: Value | None, read: bool) -> None:
@@ -700,11 +704,7 @@ class Attempt:
             return value
         if path in self.leaves:
             return array_behind(self, path, left)
-        before = self.parted.get(path, before)
-        assert before is not None
-        if has_items(before) and path not in self.region.kept:
-            return each_item(self.machine.tracer, before, path, lambda at, item: self._value_left(at, item, left))
-        return before
+        return items_behind(self, path, before, left, Attempt._value_left)
 
     def _made_left(self, path: Path, left: Behind) -> Value:
         """The number at `path` where the loop is left between two iterations, as a new object."""

@@ -219,12 +219,12 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     for condition in required.learned:
         inside.learn(substitute(condition, outside), True)
     ends: dict[str, Any] = dict(zip(numbers, body.outputs[len(initial) :], strict=False))  # after an iteration
+    begun = [one for one in body.facts.learned if facts.decide(substitute(one, begins))]
+    for condition in begun:  # what each iteration keeps, and with it what is required may tell more
+        if symbols_of(condition).isdisjoint({index.name, *own}) and body.facts.decide(substitute(condition, ends)):
+            required.learn(condition, True)
     for condition in body.facts.learned:
         if required.decide(condition) or both.decide(substitute(condition, outside)):
-            continue
-        names = symbols_of(condition)
-        is_kept = not own & names and index.name not in names and body.facts.decide(substitute(condition, ends))
-        if is_kept and facts.decide(substitute(condition, begins)):
             continue
         if own & symbols_of(condition):
             if inside.decide(substitute(condition, outside)):

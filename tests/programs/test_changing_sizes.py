@@ -238,6 +238,21 @@ def test_graphs_pass_the_check(program: Any, backend: str) -> None:
     assert fast.stats()["native_calls"]
 
 
+def one_broadcast_then_none(x: Any, y: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x + y * 0.25
+        y = y[:-1]
+    return x, y
+
+
+def test_what_follows_from_an_extent_that_stays_passes_the_check() -> None:
+    """The extent of x stays 1 and is required to be that of y: so that is known to be 1."""
+    fast = dynamo_lite.compile(one_broadcast_then_none, options={**OPTIONS, "check": 1})
+    for size in (1, 1, 5):
+        given = np.ones(1), np.ones(size), 30
+        assert outcome(fast, given) == outcome(one_broadcast_then_none, given)
+
+
 @pytest.mark.parametrize("backend", ["numba", "reference"])
 def test_as_long_as_the_shorter(backend: str) -> None:
     """NB: with check=1 the verifier refuses it: what a guard says of a minimum it does not know of the operands."""
