@@ -44,7 +44,7 @@ MakeItem: TypeAlias = "Callable[[Attempt, Path, Value | None, Behind], Value]"
 
 
 @dataclass(frozen=True, slots=True)
-class Tuple:
+class CarriedTuple:
     """A tuple that a loop carries by its items: before the loop, at the begin of an iteration, and after it."""
 
     before: Value
@@ -113,7 +113,7 @@ def each_item(tracer: Tracer, value: Value, path: Path, make: Callable[[Path, Va
 def note_kept(attempt: Attempt, path: Path, before: Value, after: Value) -> None:
     """Note whether an iteration leaves the very tuple that it found, so that behind the loop it is that from before."""
     if isinstance(before, SequenceValue | RecordValue) and not is_object(before) and before.items:
-        attempt.tuples[path] = Tuple(before, attempt.region.kept[path], after)
+        attempt.tuples[path] = CarriedTuple(before, attempt.region.kept[path], after)
     if is_object(before) or (after is not before and after is not attempt.region.kept.get(path)):
         attempt.region.kept.pop(path, None)
 

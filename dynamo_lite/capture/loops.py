@@ -64,7 +64,7 @@ from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, f
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.loop_results import (
     TYPES,
-    Tuple,
+    CarriedTuple,
     array_behind,
     as_entered,
     carry_positions,
@@ -157,7 +157,7 @@ class Attempt:
     handed: set[Path] = field(default_factory=set)  # of `held`: what no iteration reads
     closed: set[Path] = field(default_factory=set)  # of `final`: what they are is what they were if nothing runs
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
-    tuples: dict[Path, Tuple] = field(default_factory=dict)  # that it carries by their items
+    tuples: dict[Path, CarriedTuple] = field(default_factory=dict)  # that it carries by their items
     whole: dict[Name, Value] = field(default_factory=dict)  # objects before the loop that it carries by parts
     left: dict[Path, Object] = field(default_factory=dict)  # and after an iteration
     extents: dict[Path, Path] = field(default_factory=dict)  # that change: the number that each is, by both paths
