@@ -275,7 +275,7 @@ run_tried(DlCompiledFunction *self, PyCodeObject *code, DlCache *cache, PyObject
         value = run(self, code, cache, args, nargsf, kwnames);
     }
     if (is_timed) {
-        dl_trial_note(trial, choice, &stopwatch, value == NULL);
+        dl_trial_note(trial, choice, &stopwatch, value != NULL ? DL_ENDS : DL_ENDS_RAISING);
     }
     Py_DECREF(cache);
     return value;

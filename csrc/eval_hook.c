@@ -191,7 +191,8 @@ dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on
             dl_dispatch_try(cache, on_miss); /* the hook itself takes time */
         }
         if (tried->trial != NULL && outcome != DL_PLAIN) {
-            dl_trial_note(tried->trial, tried->choice, &tried->stopwatch, outcome != DL_RAN);
+            dl_trial_note(tried->trial, tried->choice, &tried->stopwatch,
+                          outcome == DL_RAN ? DL_ENDS : DL_ENDS_RAISING);
         }
         Py_DECREF(cache);
         Py_DECREF(on_miss);
@@ -215,7 +216,7 @@ pass_tried(PyThreadState *tstate, DlFrame *frame, DlTried *tried)
     Py_XINCREF(cache); /* which keeps the trial */
     PyObject *value = pass(tstate, frame, 0, tried->choice == DL_TRY_PLAIN || tried->choice == DL_TRY_PLAIN_TIMED);
     if (tried->trial != NULL) {
-        dl_trial_note(tried->trial, tried->choice, &tried->stopwatch, value == NULL);
+        dl_trial_note(tried->trial, tried->choice, &tried->stopwatch, value != NULL ? DL_ENDS : DL_ENDS_RAISING);
     }
     Py_XDECREF(cache);
     return value;

@@ -42,6 +42,7 @@ static const struct {
     {"vouched", &dl_thresholds.vouched, 1},
     {"long_program", &dl_thresholds.long_program, 1e9},
     {"unsettled", &dl_thresholds.unsettled, 1},
+    {"unsettled_calls", &dl_thresholds.unsettled_calls, 1},
     {"rest_of_few", &dl_thresholds.rest_of_few, 1},
     {"first_rest", &dl_thresholds.first_rest, 1},
     {"longest_rest", &dl_thresholds.longest_rest, 1},
@@ -183,7 +184,7 @@ judge(DlTrial *trial)
 }
 
 void
-dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed)
+dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, DlEnding end)
 {
     uint64_t ended = dl_now();
     double time = dl_stopwatch_time(watch);
@@ -194,12 +195,24 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
     time -= answering + (double)(dl_thread.timing_taken - watch->timing);
     dl_thread.timing_taken += dl_now() - watch->entered - (ended - watch->began);
     int is_settled = answering <= dl_thresholds.unsettled / 4 * time && waiting <= dl_thresholds.unsettled * time;
-    if (failed && choice == DL_TRY_COMPILED_TIMED) {
-        trial->all_compiled--; /* it ran plainly */
+    if (end == DL_ENDS_PLAINLY) {
+        trial->all_compiled--;
+        return;
+    }
+    int is_compiled = choice == DL_TRY_COMPILED_TIMED;
+    if (end == DL_ENDS_RAISING || (is_compiled && !is_settled)) {
+        if (trial->unsettled < dl_thresholds.unsettled_calls) {
+            trial->unsettled += is_compiled;
+            return;
+        }
+        time += is_compiled ? answering : 0; /* which is what calls take, and no compiling */
+        answering = is_compiled ? 0 : answering;
+    }
+    else if (is_compiled) {
+        trial->unsettled = 0;
     }
     /* NB: what is taken off was measured by another clock where another process took this one's place. */
-    int is_mostly_own = answering <= dl_thresholds.unsettled * time;
-    if (failed || time <= 0 || !is_mostly_own || (choice == DL_TRY_COMPILED_TIMED && !is_settled)) {
+    if (time <= 0 || answering > dl_thresholds.unsettled * time) {
         return;
     }
     if (choice == DL_TRY_PLAIN_TIMED) {

@@ -16,7 +16,7 @@ typedef struct {
     double hot_function, hot_loop, hot_callee, polls_after, look, nudges;
     double short_function, short_call, brief_call, tried_short, tried_compiled, tried_plain, tried_unclear, sample_every;
     double rounds_judged, sampled_rounds, worth;
-    double tried_time, clear, close, vouched, long_program, unsettled;
+    double tried_time, clear, close, vouched, long_program, unsettled, unsettled_calls;
     double rest_of_few, first_rest, longest_rest, first_patience, longest_patience, stale;
 } DlThresholds;
 
@@ -50,6 +50,7 @@ typedef struct {
     char decided;                 /* there is a verdict */
     char doubtful;                /* the cost model expects little: that programs take the time vouches for nothing */
     uint32_t rest, patience;      /* calls until they are tried again; how many that were last time */
+    uint32_t unsettled;           /* compiled calls since the latest that counted */
     uint64_t then;                /* all_compiled when a call was timed plainly last */
     double saved;                 /* what compiled calls up to then took less */
 } DlTrial;
@@ -128,10 +129,13 @@ typedef struct {
    place. */
 double dl_brief_note(DlBrief *brief, const DlStopwatch *watch);
 
-/* The time of a call that ran as was chosen counts, unless it failed, compiling took part of it, or a good part of
-   it was in functions that may soon be; judges when
-   enough were timed. */
-void dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed);
+/* How a call that is timed has ended: with a value, with an exception, or not yet, since it runs plainly after all. */
+typedef enum { DL_ENDS, DL_ENDS_RAISING, DL_ENDS_PLAINLY } DlEnding;
+
+/* The time of a call that ran as was chosen counts, unless it raised, compiling took part of it, or a good part of it was
+   in functions that may soon be compiled; but where all calls are like that, these count. Judges when enough were
+   timed. */
+void dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, DlEnding end);
 
 /* [(s that compiled calls took less up to the latest plain one, what one took less then, calls since), ...], of the sizes
    of which both were timed; NULL with an error set. */

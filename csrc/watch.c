@@ -290,7 +290,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     passing = NULL;
     double time = brief ? dl_brief_note(&poll->brief, &stopwatch) : dl_stopwatch_time(&stopwatch);
     if (!brief) {
-        dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, 0);
+        dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, DL_ENDS);
     }
     double answering = (double)(dl_thread.answering - stopwatch.answering);
     if (answering <= dl_thresholds.unsettled / 4 * time) { /* little was compiled meanwhile */
@@ -371,7 +371,9 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         Py_DECREF(cache);
         asking = outer;
         if (choice == DL_TRY_COMPILED_TIMED) {
-            dl_trial_note(trial, choice, &stopwatch, outcome != DL_RAN);
+            dl_trial_note(trial, choice, &stopwatch, outcome == DL_RAN     ? DL_ENDS
+                                                     : outcome == DL_PLAIN ? DL_ENDS_PLAINLY
+                                                                           : DL_ENDS_RAISING);
         }
         if (outcome == DL_PLAIN) {
             trial->all_compiled -= choice == DL_TRY_COMPILED;

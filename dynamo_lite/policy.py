@@ -101,6 +101,7 @@ class Thresholds:
     vouched: float = 0.75
     long_program: float = 50e-6  # seconds that these take each, on the average: of short ones it knows little
     unsettled: float = 0.25  # of a compiled call that is timed, at most: in code that may soon be compiled
+    unsettled_calls: int = 50  # such calls on end, or calls that raise, do not count; later ones do
     sample_every: int = 4  # compiled calls to one that is run plainly to be timed
     rounds_judged: int = 16  # rounds of a loop that are held against plain ones
     sampled_rounds: float = 0.001  # plain time of rounds that are timed once more (`stale`)

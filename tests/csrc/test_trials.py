@@ -38,10 +38,17 @@ def callee_of(function: Callable[[], str], n: int) -> Callable[[], list[str]]:
 Seconds = float | dict[str, float]
 
 
-def made(plain: Seconds, compiled: Seconds, log: list[str], judged: bool = True, first: float | None = None) -> Any:
+def made(
+    plain: Seconds,
+    compiled: Seconds,
+    log: list[str],
+    judged: bool = True,
+    first: float | None = None,
+    fails: type[Exception] | None = None,
+) -> Any:
     """A function that takes `plain` seconds, its first plain call `first`, and `compiled` in two segments by hand.
 
-    A dict tells how long by "plain" and "compiled", and may be changed meanwhile."""
+    A dict tells how long by "plain" and "compiled", and may be changed meanwhile. fails: what it raises at its end."""
 
     def now(seconds: Seconds, how: str) -> float:
         return seconds[how] if isinstance(seconds, dict) else seconds
@@ -49,6 +56,11 @@ def made(plain: Seconds, compiled: Seconds, log: list[str], judged: bool = True,
     def fn(x: Any) -> str:
         log.append("plain")
         busy(now(plain, "plain") if first is None or log.count("plain") > 1 else first)
+        return end()
+
+    def end() -> str:
+        if fails is not None:
+            raise fails
         return "value"
 
     def resume(x: Any) -> str:
@@ -57,7 +69,7 @@ def made(plain: Seconds, compiled: Seconds, log: list[str], judged: bool = True,
     def rest(x: Any) -> str:
         log.append("compiled")
         busy(now(compiled, "compiled"))
-        return "value"
+        return end()
 
     def no_entry(func: types.FunctionType, slots: tuple[Any, ...]) -> None:
         return None
@@ -84,6 +96,44 @@ def test_what_loses_rests_and_is_tried_again() -> None:
         fast(1)
     assert tries < log.count("compiled") < tries + 25
     assert _C.counters(fast.fn)["plain_calls"] == log.count("plain")
+
+
+def test_what_loses_before_it_raises_rests_as_well() -> None:
+    log: list[str] = []
+    fast = made(QUICK, SLOW, log, fails=ValueError)
+    for _ in range(60 + policy.THRESHOLDS.unsettled_calls):
+        with pytest.raises(ValueError):
+            fast(1)
+    ((plain, _, compiled, _, stays_plain),) = _C.trials(fast.fn, fast.on_miss)
+    assert compiled > 1e-3 > plain and stays_plain
+    assert log.count("compiled") < 25 + policy.THRESHOLDS.unsettled_calls
+
+
+def broken_off_in_each_call(x: Any, n: int) -> list[float]:
+    out: list[float] = []
+    for i in range(n):
+        try:
+            if i % 7 == 3:
+                raise ValueError(i)
+            out.append(1 / (i % 5))
+        except ZeroDivisionError:
+            out.append(-1.0)
+        except ValueError:
+            out.append(-2.0)
+        finally:
+            x[i % len(x)] += 1
+    return out
+
+
+def test_calls_in_each_of_which_something_is_asked_count_in_the_end() -> None:
+    x = np.zeros(60)
+    fast = dynamo_lite.compile(broken_off_in_each_call)
+    for _ in range(3 * policy.THRESHOLDS.unsettled_calls):
+        fast(x, 50)
+    compilation = fast._compilation  # type: ignore[attr-defined]
+    rows = _C.trials(broken_off_in_each_call.__code__, compilation.on_miss)
+    assert all(compiled > 0.0 for _, _, compiled, _, _ in rows)
+    assert rows
 
 
 def test_what_gains_stays_and_one_plain_call_tells_at_first() -> None:
