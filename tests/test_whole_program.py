@@ -586,9 +586,12 @@ def test_a_function_of_short_calls_runs_without_polls_in_its_loops() -> None:
         assert decoded(fast.__code__) == decoded(total.__code__)
         while fast.__code__ is not whole:  # until a long call is timed
             assert fast(x, 2000) == total(x, 2000)
-        for n in (1, 1, 3000):
-            assert fast(x, n) == total(x, n)
-        assert fast.__code__ is whole
+        tries = 20  # on a busy machine one may take less CPU time than it seems, or more to compile than is there
+        while tries and not watch.loops_entered:
+            for n in (1, 1, 3000):
+                assert fast(x, n) == total(x, n)
+            assert fast.__code__ is whole
+            tries -= 1
     finally:
         watch.end()
     assert watch.loops_entered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -122,7 +123,7 @@ def steps_of_either_kind(a: Array, end: float) -> Any:
         (either_in_a_nest, (np.random.default_rng(3).random((12, 12)), 12), 2),
         (a_nest_over_globals, (np.random.default_rng(4).random((12, 12)), 12), 3),
         (globals_that_no_iteration_stores_to, (np.random.default_rng(5).random((12, 12)), 12), 2),
-        (steps_of_either_kind, (np.random.default_rng(6).random(12) + 0.5, 2.0), 6),
+        (steps_of_either_kind, (np.random.default_rng(6).random(12) + 0.5, 2.0), 6 + (sys.version_info >= (3, 12))),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
