@@ -13,8 +13,7 @@
 
 enum {
     BLOCK = 64,
-    MOST_ROW = 32,    /* of longer rows NumPy finds the median as fast */
-    MOST_SORTED = 16, /* and longer ones it sorts as fast */
+    MOST_ROW = DL_MOST_MEDIAN > DL_MOST_SORTED ? DL_MOST_MEDIAN : DL_MOST_SORTED,
     MOST_PAIRS = 256,
     SMALL = 1 << 13, /* elements gone through without letting other threads run */
 };
@@ -228,7 +227,7 @@ describe(PyArrayObject *x, PyObject *along, int sorts, Rows *rows)
     }
     int overflow;
     long axis = PyLong_AsLongAndOverflow(along, &overflow);
-    if (overflow || axis < 0 || axis >= nd || PyArray_DIM(x, (int)axis) > (sorts ? MOST_SORTED : MOST_ROW)) {
+    if (overflow || axis < 0 || axis >= nd || PyArray_DIM(x, (int)axis) > (sorts ? DL_MOST_SORTED : DL_MOST_MEDIAN)) {
         return 0;
     }
     npy_intp size = PyArray_ITEMSIZE(x);

@@ -24,6 +24,8 @@ class Abi(NamedTuple):
     """What C and Python agree on: the rows of csrc/abi.def, which says what each of them is."""
 
     DEFERS_ALL: int
+    MOST_SORTED: int
+    MOST_MEDIAN: int
     MAX_DIMS: int
     MAX_OPERANDS: int
     FOLD_OPERANDS: int

@@ -62,9 +62,11 @@ MAX_FORKS = 100  # in one iteration, written out
 SIMPLE_FORKS = 16  # with more the loop is traced again, with each condition of several parts as one number
 _END = -2  # in place of an instruction: the end of such a condition
 _IF_TRUE = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_NONE")
-_PLAIN_WORK = frozenset(
-    {"output", "c-function", "python-call", "disabled-function", "raise-statement", "python-exception"}
-    | {"import-statement"}
+_PLAIN_WORK = frozenset(  # why a way of a callee breaks that plain Python alone can go
+    (
+        *("output", "c-function", "python-call", "disabled-function", "raise-statement", "python-exception"),
+        "import-statement",
+    )
 )
 _JUMPS = (*_IF_TRUE, "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NOT_NONE")
 

@@ -91,8 +91,8 @@ BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of
     **{_C.searchsorted: (0.0, 5.0), _C.interp: (0.0, 5.0), _C.argmax: (0.0, 1.5), _C.argmin: (0.0, 1.5)},
     **{_C.sort_rows: (0.0, 3.0), _C.median_rows: (9000.0, 6.0)},
 }
-SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c); which csrc/ranks.c knows
-RANKED_ROW = {"sort": 16, "median": 32}
+SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
+RANKED_ROW = {"sort": abi.MOST_SORTED, "median": abi.MOST_MEDIAN}  # what csrc/ranks.c takes
 GATHER_CAST_NS = 1.0  # of an index array of less than 8 bytes, which NumPy converts; of one that gathers rows
 GATHER_ROW_NS = 6.0
 NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call

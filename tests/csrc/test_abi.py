@@ -54,6 +54,8 @@ READERS = {
     "SCRATCH_ALIGNMENT": "dynamo_lite/program/place.py",
     "UFUNC_CALL_INFO": "backends/kernels/loops.py",
     "MOST_VECTOR": "dynamo_lite/program/build_steps.py",
+    "MOST_SORTED": "dynamo_lite/schedule/cost.py",
+    "MOST_MEDIAN": "dynamo_lite/schedule/cost.py",
     "MOST_ROOMS": "dynamo_lite/program/build_vectors.py",
     "VECTOR_PRODUCTS": "dynamo_lite/program/build_vectors.py",
     "VECTOR_DOT": "dynamo_lite/program/build_vectors.py",

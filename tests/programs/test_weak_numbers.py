@@ -48,12 +48,12 @@ def of_an_integer_at_first(x: Array, end: float) -> Any:
     return best, y, z, np.multiply(best, 2), np.hypot(best, 2.5)
 
 
-DTYPES = ["float64", "float32", "int64", "int32", "int8", "uint8", "uint64", "bool", "complex128"]
+REALS = ["float64", "float32", "float16", "int64", "int32", "int8", "uint8", "uint64", "bool"]
 
 
 @pytest.mark.parametrize("fn", [adaptive_steps, in_place, of_an_integer_at_first])
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [*REALS, "complex128", "complex64"])
 def test_beside_arrays(dtype: str, backend: str, fn: Any) -> None:
     for end in (0.7, 2.0):
         with np.errstate(all="ignore"):
