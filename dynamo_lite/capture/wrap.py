@@ -42,6 +42,7 @@ from dynamo_lite.capture.value import (
     RecordValue,
     RestValue,
     SequenceValue,
+    SliceValue,
     TextValue,
     UnreadValue,
     Value,
@@ -614,6 +615,23 @@ def _wrap_range(tracer: Tracer, obj: range, source: Source) -> Value:
     return RangeValue(source, start, stop, step)
 
 
+def _wrap_slice(tracer: Tracer, obj: slice, source: Source) -> Value:
+    """A slice by its parts, as one that the code itself makes: `inner = slice(1, -1)` of a module, say."""
+    tracer.state_class("type_version", source, slice)
+    names = ("start", "stop", "step")
+    return SliceValue(source, *(_wrap_bound(tracer, getattr(obj, name), source.attr(name)) for name in names))
+
+
+def _wrap_bound(tracer: Tracer, obj: Any, source: Source) -> Value:
+    """A bound of a slice, an int as the constant that it is until a capture meets another one there: it decides shapes."""
+    if type(obj) is not int:
+        return present(tracer, source, obj)
+    known = tracer.restraints.numbers
+    if known.setdefault(source, obj) != obj:
+        known[source] = MISSING
+    return _wrap_number(tracer, obj, source) if known[source] is MISSING else _wrap_equal(tracer, obj, source)
+
+
 def _wrap_rest(tracer: Tracer, obj: Rest, source: Source) -> Value:
     tracer.state_class("type_version", source, Rest)
     _wrap_equal(tracer, obj.shape, source.attr("shape"))
@@ -692,6 +710,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     tuple: _wrap_sequence,
     list: _wrap_sequence,
     range: _wrap_range,
+    slice: _wrap_slice,
     Rest: _wrap_rest,
     dict: _wrap_dict,
     types.FunctionType: _wrap_function,
