@@ -35,6 +35,7 @@ from dynamo_lite.pycode import (
     polled,
     runs_out,
     successors,
+    watched_loops,
     with_questions,
 )
 from dynamo_lite.shadows import own_modules
@@ -126,7 +127,7 @@ class Watch:
 
         limits, answers = self.limits, Answers(_C.GO_ON, _C.drop_frame)
         if make_edge is not None:  # each iteration asks
-            return polled(code, make_poll, answers, inner=False)
+            return polled(code, make_poll, answers, inner=False, every=True)
         return polled(code, make_poll, answers, limits.together, limits.operations, inner=entries)
 
     def _round(self, code: Code, loop: Loop) -> _C.Round:
@@ -277,7 +278,7 @@ class Watch:
         if poll is None or not poll.calls or is_resumed:
             return True
         code, names = decoded(own), function.__globals__
-        found = loops(code)
+        found = watched_loops(code)
         if found:
             around = {loop.outer for loop in found}
             return self._have_prospects(code, [one for one in found if one.header not in around], names, poll.spent)
@@ -514,7 +515,7 @@ class Watch:
 
 def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
     """The innermost loops in that of a poll, or that itself."""
-    within = [loop for loop in loops(code) if loop.header in poll.place.body]
+    within = [loop for loop in watched_loops(code) if loop.header in poll.place.body]
     around = {loop.outer for loop in within}
     return [loop for loop in within if loop.header not in around]
 

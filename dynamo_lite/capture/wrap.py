@@ -623,7 +623,7 @@ def _wrap_slice(tracer: Tracer, obj: slice, source: Source) -> Value:
 
 
 def _wrap_bound(tracer: Tracer, obj: Any, source: Source) -> Value:
-    """A bound of a slice, an int as the constant that it is until a capture meets another one there: it decides shapes."""
+    """A bound of a slice: an int is the constant that it is, since it decides shapes, until a capture meets another."""
     if type(obj) is not int:
         return present(tracer, source, obj)
     known = tracer.restraints.numbers

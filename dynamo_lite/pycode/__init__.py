@@ -33,7 +33,7 @@ from dynamo_lite.pycode.flow import natural_loop, own_cells, reached, stack_dept
 from dynamo_lite.pycode.liveness import assigned, liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
-from dynamo_lite.pycode.polls import Answers, Loop, MakePoll, loops, polled, runs_out
+from dynamo_lite.pycode.polls import Answers, Loop, MakePoll, loops, polled, runs_out, watched_loops
 from dynamo_lite.pycode.version import FACTS
 
 if TYPE_CHECKING:
@@ -100,5 +100,6 @@ __all__ = [
     "spliced",
     "stack_depth",
     "successors",
+    "watched_loops",
     "with_questions",
 ]

@@ -70,18 +70,13 @@ class Loop:
         return self.edges[-1]
 
 
-def loops(code: Code, together: int = 0) -> list[Loop]:
+@remembered
+def loops(code: Code) -> list[Loop]:
     """The loops at whose header the stack holds the iterators of the `for` loops around it and what leaves the `with`
     blocks around it, and nothing else.
 
-    Others stand in the middle of an expression, or in an exception handler. together: instructions that the copies of
-    an innermost loop may have.
+    Others stand in the middle of an expression, or in an exception handler.
     """
-    return _loops(code, together)
-
-
-@remembered
-def _loops(code: Code, together: int) -> list[Loop]:
     edges: dict[int, list[int]] = {}
     for index, instr in enumerate(code.instrs):
         if instr.target is not None and instr.target <= index and index in reached(code, instr.target, True):
@@ -100,8 +95,45 @@ def _loops(code: Code, together: int) -> list[Loop]:
         outer = around[-1].header if around else None
         if depths[header] == slots:
             found.append(Loop(header, body, tuple(edges[header]), slots, over, outer))
+    return found
+
+
+def watched_loops(code: Code, together: int = 0) -> list[Loop]:
+    """Those among `loops` that are worth a question: not the short ones, whose few rounds would feel it, and around
+    which there is one that asks soon enough. together: instructions that the copies of an innermost loop may have."""
+    return _watched(code, together)
+
+
+@remembered
+def _watched(code: Code, together: int) -> list[Loop]:
+    found = list(loops(code))
+    for loop in reversed(found):  # the innermost first
+        is_inner = loop.outer is not None and all(one.outer != loop.header for one in found)
+        if is_inner and _is_short(code, loop):
+            found.remove(loop)
     inner = {loop.header for loop in found} - {loop.outer for loop in found}
     return [replace(loop, copies=_copies(code, loop, together)) if loop.header in inner else loop for loop in found]
+
+
+_FEW = 8  # rounds
+
+
+def _is_short(code: Code, loop: Loop) -> bool:
+    """Whether a loop has few rounds, as its code tells, which call nothing: `for dx in (-1, 0, 1): n += x[i + dx]`."""
+    if loop.over != "for" or any(code.instrs[index].op in _CALLS for index in loop.body):
+        return False
+    before = [instr for instr in code.instrs[max(loop.header - 7, 0) : loop.header] if instr.op != "PUSH_NULL"]
+    if len(before) < 2 or before[-1].op != "GET_ITER":
+        return False
+    given = before[-2]
+    if given.op == "LOAD_CONST" and isinstance(given.arg, tuple | frozenset):
+        return len(given.arg) <= _FEW
+    if given.op in ("BUILD_TUPLE", "BUILD_LIST"):
+        return bool(given.arg <= _FEW)
+    bounds = [instr.arg for instr in before[-2 - given.arg : -2]] if given.op == "CALL" else []
+    is_range = 0 < len(bounds) < len(before) - 2 and before[-3 - len(bounds)].arg == "range"
+    are_known = all(type(bound) is int for bound in bounds) and 0 not in bounds[2:]
+    return is_range and are_known and len(range(*bounds)) <= _FEW
 
 
 def _withs(code: Code, index: int) -> int:
@@ -169,17 +201,18 @@ def with_polls(
     answers: Answers,
     together: int = 0,
     least: int = 1,
+    every: bool = False,
 ) -> Code | None:
     """`code` with polls at its entry and at the back edges of its loops; None where there is no place for one.
 
     make_poll: asked for the poll of the entry (None), then of each loop that may be worth it, outer ones first; it may
     give None. together: instructions that the copies of a short loop may have. least: operations of a function without
-    loops that is worth one.
+    loops that is worth one. every: of short loops too.
     """
     if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS) or code.flags & CO_GENERATOR_KINDS:
         return None
     writer = _Writer(code, answers)
-    found = loops(code, together)
+    found = loops(code) if every else watched_loops(code, together)
     if code.name == "<lambda>" or not code.name.startswith("<"):
         entry = next(index for index, instr in enumerate(code.instrs) if instr.op != "MAKE_CELL")
         enough = 1 if found else least
@@ -345,6 +378,7 @@ def polled(
     together: int = 0,
     least: int = 1,
     inner: bool = True,
+    every: bool = False,
 ) -> types.CodeType:
     """`code` with polls (with_polls), and if `inner` all code objects in it; `decoded` goes on giving what they were
     without.
@@ -358,7 +392,7 @@ def polled(
         )
         if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
             code = code.replace(co_consts=consts)
-    made, polls = _written(code, make_poll, answers, together, least)
+    made, polls = _written(code, make_poll, answers, together, least, every=every)
     if polls and polls[0][0] is None:  # the entry's
         entry: Any = polls[0][1]
         if len(polls) == 1:
@@ -376,6 +410,7 @@ def _written(
     together: int,
     least: int,
     known: Code | None = None,
+    every: bool = False,
 ) -> tuple[types.CodeType, list[tuple[Loop | None, object]]]:
     """`code` with polls, and these with their loops, the entry's first; as it is where that cannot be written. known:
     what it says, once it has been taken apart."""
@@ -395,7 +430,7 @@ def _written(
             if function is None:
                 return code, []
             plain = function
-        made = with_polls(plain, make_and_note, answers, together, least)
+        made = with_polls(plain, make_and_note, answers, together, least, every)
         if made is None:
             return code, []
         result = encode(as_module(made, code.co_flags) if is_script else made)
@@ -405,4 +440,4 @@ def _written(
     return result, polls
 
 
-__all__ = ["Answers", "Loop", "MakePoll", "loops", "polled", "with_polls"]
+__all__ = ["Answers", "Loop", "MakePoll", "loops", "polled", "watched_loops", "with_polls"]
