@@ -130,6 +130,21 @@ dl_trial_choose(DlTrial *trial)
     return DL_TRY_COMPILED_TIMED;
 }
 
+/* Count what compiled calls have taken less than the shortest of the plain ones before and after them. */
+static void
+settle(DlTrial *trial)
+{
+    if (trial->n_plain == 0) {
+        return;
+    }
+    double plain = trial->before > 0 && trial->before < trial->least_plain ? trial->before : trial->least_plain;
+    if (trial->compiled > 0) {
+        trial->saved += (plain - trial->compiled) * (double)(trial->all_compiled - trial->then);
+    }
+    trial->then = trial->all_compiled;
+    trial->before = trial->least_plain;
+}
+
 /* Let the verdict stand for a while: not for long at first, where few plain calls were timed, one of which may have
    taken longer than usual. */
 static void
@@ -140,6 +155,7 @@ decide(DlTrial *trial, int stays_plain)
     trial->rest = trial->patience;
     trial->stays_plain = (char)stays_plain;
     trial->decided = 1;
+    settle(trial);
 }
 
 /* Whether the latest plain call is too long ago, as another one would cost little. */
@@ -150,17 +166,6 @@ is_stale(const DlTrial *trial)
     return trial->n_plain == 0 && since * dl_thresholds.stale >= trial->plain;
 }
 
-/* Count what compiled calls have taken less than the shorter of the plain ones before and after them. */
-static void
-settle(DlTrial *trial, double before)
-{
-    double plain = before > 0 && before < trial->plain ? before : trial->plain;
-    if (trial->compiled > 0) {
-        trial->saved += (plain - trial->compiled) * (double)(trial->all_compiled - trial->then);
-    }
-    trial->then = trial->all_compiled;
-}
-
 /* Decide, once enough calls of both kinds were timed. */
 static void
 judge(DlTrial *trial)
@@ -169,7 +174,10 @@ judge(DlTrial *trial)
         return;
     }
     int is_known = trial->n_plain > 0 || (trial->all_plain >= dl_thresholds.tried_plain && !is_stale(trial));
-    int gains = is_known && trial->compiled * dl_thresholds.clear <= trial->plain;
+    /* NB: a plain call among compiled ones meets cold caches; of short ones another one tells whether that was it. */
+    int is_seen = trial->n_plain == 0 || trial->n_plain >= 2 || trial->plain >= dl_thresholds.tried_time;
+    double plain = trial->n_plain > 0 ? trial->least_plain : trial->plain;
+    int gains = is_known && is_seen && trial->compiled * dl_thresholds.clear <= plain;
     if (gains || (trial->vouched && !trial->doubtful)) {
         decide(trial, 0);
     }
@@ -216,11 +224,9 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, DlEndin
         return;
     }
     if (choice == DL_TRY_PLAIN_TIMED) {
-        double before = trial->plain;
         trial->least_plain = trial->n_plain && trial->least_plain < time ? trial->least_plain : time;
         add_time(&trial->plain, &trial->n_plain, time);
         trial->all_plain++;
-        settle(trial, before);
     }
     else {
         trial->vouched = time >= dl_thresholds.tried_time && native >= dl_thresholds.vouched * time
