@@ -175,7 +175,7 @@ judge(DlTrial *trial)
     }
     int is_known = trial->n_plain > 0 || (trial->all_plain >= dl_thresholds.tried_plain && !is_stale(trial));
     /* NB: a plain call among compiled ones meets cold caches; of short ones another one tells whether that was it. */
-    int is_seen = trial->n_plain == 0 || trial->n_plain >= 2 || trial->plain >= dl_thresholds.tried_time;
+    int is_seen = trial->n_plain != 1 || trial->plain >= dl_thresholds.brief_call;
     double plain = trial->n_plain > 0 ? trial->least_plain : trial->plain;
     int gains = is_known && is_seen && trial->compiled * dl_thresholds.clear <= plain;
     if (gains || (trial->vouched && !trial->doubtful)) {

@@ -120,7 +120,8 @@ _FEW = 8  # rounds
 
 def _is_short(code: Code, loop: Loop) -> bool:
     """Whether a loop has few rounds, as its code tells, which call nothing: `for dx in (-1, 0, 1): n += x[i + dx]`."""
-    if loop.over != "for" or any(code.instrs[index].op in _CALLS for index in loop.body):
+    calls = [index for index in loop.body if code.instrs[index].op in _CALLS]
+    if loop.over != "for" or any(code.instrs[index + 1].op != "GET_ITER" for index in calls):
         return False
     before = [instr for instr in code.instrs[max(loop.header - 7, 0) : loop.header] if instr.op != "PUSH_NULL"]
     if len(before) < 2 or before[-1].op != "GET_ITER":

@@ -332,3 +332,11 @@ def test_a_program_of_many_inputs_is_timed(no_mode: None, monkeypatch: pytest.Mo
         for _ in range(200):
             assert fast(x.copy(), places).tobytes() == scattered(x.copy(), places).tobytes()
         assert bool(fast.explain().trials) == (count == 60)
+
+
+def test_of_brief_calls_one_plain_one_that_took_long_decides_nothing() -> None:
+    log: list[str] = []
+    fast = made(QUICK / 5, QUICK / 3, log, first=QUICK * 0.8)
+    for _ in range(12):
+        fast(1)
+    assert log.count("plain") == 2

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dynamo_lite import _C
-from dynamo_lite.pycode import Answers, Code, Loop, decoded, loops, polled
+from dynamo_lite.pycode import Answers, Code, Loop, decoded, loops, polled, watched_loops
 
 GO_ON = object()
 
@@ -213,10 +213,47 @@ def test_functions_with_cells_have_polls() -> None:
 def test_short_loops_ask_now_and_then() -> None:
     made, log = with_polls(short, lambda n: True, loops_only=True, together=400)
     assert made(99) == short(99)
-    found = loops(decoded(short.__code__), 400)
+    found = watched_loops(decoded(short.__code__), 400)
     assert found[0].copies > 3
     asked = [place for place, _ in log]
     assert asked.count(found[0].header) == 92 // found[0].copies
+
+
+def neighbours(n: int) -> int:
+    total = 0
+    for i in range(n):
+        for dx in (-1, 0, 1):
+            for dy in range(-1, 2):
+                total += (i + dx) % 3 * dy * dy
+        for a, b in [(i, 1), (1, i)]:
+            total += a * b
+        for _ in range(9):
+            total += 1
+        for m in range(n):
+            total += m
+        for k in (1, 2):
+            total += abs(k - i)
+    return total
+
+
+def test_inner_loops_of_few_rounds_ask_nothing() -> None:
+    made, log = with_polls(neighbours, lambda n: True, loops_only=True)
+    assert made(4) == neighbours(4)
+    code = decoded(neighbours.__code__)
+    names = {loop.header: code.instrs[loop.header + 1].arg for loop in loops(code)}
+    assert {names[place] for place, _ in log} == {"i", "_", "m", "k"}
+    assert len(names) == 7
+
+
+def test_all_loops_ask_where_each_round_has_to() -> None:
+    log: list[Any] = []
+
+    def make_poll(code: Code, loop: Loop | None) -> object | None:
+        return None if loop is None else Poll(loop, log, lambda n: True, GO_ON)
+
+    made = polled(neighbours.__code__, make_poll, Answers(GO_ON, _C.drop_frame), every=True)
+    types.FunctionType(made, globals())(4)
+    assert len({place for place, _ in log}) == 7
 
 
 def test_a_tracer_sees_each_round_of_short_loops() -> None:
