@@ -85,7 +85,8 @@ def _name_of(node: Node) -> str:
     if not all(isinstance(type_, ArrayType) and type_.dtype.char in "?bhilqBHILQfd" for type_ in types):
         return ""
     if op.name in _OF_SCALARS:
-        return op.name.replace("_", " ")
+        # NB: that integers are too large sets no flag of the processor, neither in NumPy's code nor in ours
+        return op.name.replace("_", " ") if node.array_type.dtype.kind == "f" else ""
     if op.kind is ops.OpKind.REDUCTION:
         return "reduce"
     if op.name == "ufunc_out":
