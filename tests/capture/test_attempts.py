@@ -270,3 +270,12 @@ def work(n):
         assert compiled[name].tobytes() == plain[name].tobytes()
     assert len(attempts) <= 4
     assert str(fast.graph_for(9)).count("sqrt(") == 1
+
+
+def raises_behind_a_choice(x: Array, y: Array) -> Any:
+    scale = max(1, x.sum())
+    return scale, x + y
+
+
+def test_the_way_to_an_exception_is_captured_as_before() -> None:
+    assert "1 break" in call(raises_behind_a_choice, np.arange(3.0), np.arange(4.0))
