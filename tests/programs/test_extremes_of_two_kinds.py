@@ -61,6 +61,11 @@ def changes_it_in_a_loop(x: Array, f: float) -> Any:
     return made, y
 
 
+def needs_a_number_of_an_array(x: Array, f: float) -> Any:
+    end = int(x[0].real)
+    return np.clip(np.arange(5), max(x[1], 1), end), np.clip(x, min(x[0], f), end)
+
+
 VALUES = [(0.5, -2.0, 1.0), (0.0, -0.0, 0.0), (-1e-9, 0.0, 1e-9), (math.nan, 1.0, 2.0), (3.0, 4.0, 0.0)]
 
 
@@ -78,11 +83,11 @@ def test_which_one(backend: str, fn: Any) -> None:
                 )
 
 
-@pytest.mark.parametrize("fn", [changes_what_it_makes, changes_it_in_a_loop])
+@pytest.mark.parametrize("fn", [changes_what_it_makes, changes_it_in_a_loop, needs_a_number_of_an_array])
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex64"])
-def test_arrays_of_one_dtype_or_another_are_changed_in_place(dtype: str, backend: str, fn: Any) -> None:
-    for f in (2.0, 0.5, 1):
+def test_what_is_made_of_one_dtype_or_another(dtype: str, backend: str, fn: Any) -> None:
+    for f in (2.0, 0.5, 1, np.float64(3.0)):
         require_equal(
             fn,
             lambda f=f: (np.array([1.0, 2.0, 4.0]).astype(dtype), f),  # type: ignore[misc]
