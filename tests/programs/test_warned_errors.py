@@ -299,6 +299,22 @@ def test_the_errors_are_those_that_numpy_meets(dtype: str, monkeypatch: pytest.M
     assert natively > (20 if dtype in "lb" else 200)
 
 
+def test_scalars_that_numpy_converts_are_warned_of_as_arrays() -> None:
+    """The registry knows the warning of NumPy scalars on that line, and not the one of a float beside an int64."""
+    text = "def f(x, k, large):\n    return x[0] * x[1], large * k[0]\n"
+    given: list[Any] = []
+    for compiled in (False, True):
+        names: dict[str, Any] = {"__name__": "user"}
+        exec(compile(text, "user.py", "exec"), names)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")
+            names["f"](np.array([1e308, 100.0]), np.array([1]), 1.0)
+            called = dynamo_lite.compile(names["f"], options={"cost_model": False}) if compiled else names["f"]
+            called(np.array([1.0, 100.0]), np.array([100]), 1e308)
+        given.append([str(one.message) for one in found])
+    assert given[0] == given[1]
+
+
 def test_powers_by_infinity_are_compiled() -> None:
     def power(x):
         return x**np.inf
