@@ -56,7 +56,7 @@ replace_function_code(PyObject *func, PyObject *old, PyObject *code)
         return;
     }
     dl_hook_pause(); /* audit hooks see it */
-    if (PyObject_SetAttrString(func, "__code__", code) < 0) {
+    if (dl_pyframe_set_code(func, code) < 0) {
         PyErr_Clear();
     }
     dl_hook_resume();

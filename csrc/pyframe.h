@@ -96,6 +96,11 @@ void *dl_pyframe_get_extra(PyCodeObject *code, Py_ssize_t index);
 /* Store `value` at that index of code: 0, or -1 with an error set. */
 int dl_pyframe_set_extra(PyCodeObject *code, Py_ssize_t index, void *value);
 
+/* Set the __code__ of `function` to `code`, which takes the same arguments: 0, or -1 with an error set. NB: from 3.13 a
+   function whose __code__ was set has no version any more, and no call of it is specialised again, for good (a tenth of
+   the time of a short call). A function that MAKE_FUNCTION has made, and nobody has changed since, has its code's. */
+int dl_pyframe_set_code(PyObject *function, PyObject *code);
+
 /* The names of the local slots of code, arguments first, free variables last; borrowed tuple. */
 PyObject *dl_pyframe_slot_names(PyCodeObject *code);
 

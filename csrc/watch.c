@@ -191,7 +191,7 @@ entry_is_due(DlPoll *poll)
 static void
 exchange(PyObject *function, PyObject *code)
 {
-    if (PyObject_SetAttrString(function, "__code__", code) < 0) {
+    if (dl_pyframe_set_code(function, code) < 0) {
         PyErr_Clear(); /* an audit hook has refused it */
     }
 }

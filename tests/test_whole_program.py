@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import faulthandler
 import gc
 import io
@@ -595,6 +596,39 @@ def test_a_function_of_short_calls_runs_without_polls_in_its_loops() -> None:
     finally:
         watch.end()
     assert watch.loops_entered
+
+
+def test_calls_of_a_function_that_was_given_other_code_are_specialised() -> None:
+    source = """
+import numpy
+def short(x):
+    return x[0] + 1
+def many(n):
+    found = 0
+    for _ in range(n):
+        found = short((found,))
+    return found
+def changed(x, y=1):
+    return x + y
+changed.__defaults__ = (2,)
+"""
+    cold = {"hot_function": 1e6, "hot_loop": 1e6}
+    watch = Watch(policy.Thresholds(**cold, operations=1, polls_after=0.0, short_function=1.0))
+    names: dict[str, Any] = {}
+    exec(watch.watched(compile(source, "mine.py", "exec")), names)
+    short, many, changed = names["short"], names["many"], names["changed"]
+    before, without, tries = short.__code__, len(compile(source, "mine.py", "exec").co_consts[2].co_code), 2000
+    try:
+        while tries and len(short.__code__.co_code) != without:
+            tries -= 1
+            assert many(100) == 100
+        assert short.__code__ is not before and tries
+        assert [changed(i) for i in range(100)] == list(range(2, 102))
+        assert many(10_000) == 10_000
+    finally:
+        watch.end()
+    names_of_calls = [each.opname for each in dis.get_instructions(many, adaptive=True) if "CALL" in each.opname]
+    assert "CALL_PY_EXACT_ARGS" in names_of_calls
 
 
 def test_folders_that_packages_were_installed_into_hold_no_users_files(
