@@ -177,8 +177,9 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if _may_be_array(lhs):
         if op != "**":
             rhs = _beside_arrays(machine, lhs, rhs)[1]
-        either = next((one for one in (lhs, rhs) if isinstance(one, EitherValue)), None)
-        if either is None:
+        either = lhs if isinstance(lhs, EitherValue) else rhs
+        if not isinstance(either, EitherValue):
+            assert isinstance(lhs, ArrayValue)
             return numpy_rules.inplace(machine, op, lhs, rhs)
 
         def change(one: Value) -> Value:
