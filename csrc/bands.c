@@ -3,9 +3,10 @@
  * What a step makes for the next ones would leave the cache before they read it. So a map of many elements waits, with all
  * that follow it, until a step comes that is none; then each runs on a few rows before the first one goes on
  * (bands_plan.c says how far behind one another they are), and arrays that nobody needs afterwards are never there as a
- * whole. Views and fresh arrays do not wait: they are addresses. INVARIANT: what waits keeps the arrays that it touches
- * alive; no step that reads or writes memory by other means runs before it; whatever waits is forgotten when the program
- * declines.
+ * whole. Views and fresh arrays do not wait: they are addresses. In a loop over the layers of an array, x[:, :, k], the maps
+ * of one iteration wait for those of the next, which touch the same lines of the cache. INVARIANT: what waits keeps the
+ * arrays that it touches alive; no step that reads or writes memory by other means runs before it; nothing waits behind the
+ * end of a loop, nor while others may look; whatever waits is forgotten when the program declines.
  */
 #include "bands.h"
 
@@ -16,6 +17,8 @@ enum {
     TRIALS = 3,    /* of either way */
     IN_VAIN = 20,  /* maps that have waited for nothing */
     REST = 500,    /* maps that do not wait then */
+    TOGETHER = 8,  /* iterations whose maps, taken together, are as large as one that waits elsewhere */
+    LINGERING = 1 << 23, /* elements of maps that wait from one iteration to the next */
 };
 
 static unsigned long long n_in_bands; /* maps so far */
@@ -66,12 +69,20 @@ dl_bands_drop(DlRun *run)
     dl_memory_give(bands);
 }
 
+/* Whether maps may wait for those of later iterations. */
+static int
+lingers(const DlRun *run)
+{
+    return run->program->body != NULL && run->program->body->lingers;
+}
+
 /* Whether steps of this run may wait. */
 static int
 may_wait(const DlRun *run)
 {
     const DlProgram *outermost = run->outermost->program;
-    return run->program->n_maps > 1 && run->n_leading == 0 && (outermost->kept < 0 || run->outermost->at < outermost->kept);
+    return (run->program->n_maps > 1 || lingers(run))
+           && run->n_leading == 0 && (outermost->kept < 0 || run->outermost->at < outermost->kept);
 }
 
 static DlBands *
@@ -102,13 +113,16 @@ dl_bands_take(const DlRun *run, const DlMapStep *step)
         run->program->bands.rests--;
         return 0;
     }
-    npy_intp size = step->shape.n ? 8 : 0;
-    for (int axis = 0; axis < step->shape.n && size < dl_bands_limits.least; axis++) {
+    npy_intp size = step->shape.n ? 8 : 0, least = dl_bands_limits.least;
+    if (lingers(run)) {
+        least /= TOGETHER;
+    }
+    for (int axis = 0; axis < step->shape.n && size < least; axis++) {
         if (__builtin_mul_overflow(size, (npy_intp)run->numbers[step->shape.values[axis]].i, &size)) {
             return 0;
         }
     }
-    return size >= dl_bands_limits.least && may_wait(run);
+    return size >= least && may_wait(run);
 }
 
 /* Note an array that is there now. */
@@ -446,6 +460,39 @@ dl_bands_flush(DlRun *run)
     return status;
 }
 
+int
+dl_bands_linger(const DlRun *run)
+{
+    const DlBands *bands = run->bands;
+    npy_intp size = 0;
+    for (int i = 0; bands != NULL && i < bands->n; i++) {
+        size += bands->waiting[i].size;
+    }
+    for (int i = 0; bands != NULL && i < bands->n_made; i++) {
+        const DlMade *made = &bands->made[i];
+        if (made->array != NULL && (made->is_there || Py_REFCNT(made->array) > 1)) {
+            return 0; /* an array of each iteration would have to be there at the same time */
+        }
+    }
+    return size < LINGERING;
+}
+
+int
+dl_bands_write(const DlRun *run, const DlReg *reg)
+{
+    DlBytes bytes = reg->kind == DL_ARRAY ? dl_reg_bytes(reg) : (DlBytes){NULL, NULL};
+    for (int i = 0; i < run->bands->n; i++) {
+        const DlWaiting *waiting = &run->bands->waiting[i];
+        for (int k = waiting->first_result; k < waiting->n; k++) {
+            const DlAccess *access = &waiting->accesses[k];
+            if (access->data != NULL && dl_bytes_meet(dl_bands_bytes(access, 0, waiting->rows), bytes)) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* Run all that waits but for the last map, to which the others then follow. */
 static DlStatus
 run_but_last(DlRun *run)
@@ -551,6 +598,17 @@ add(DlRun *run, DlMapStep *step, const DlNest *nest, const npy_intp *shape, PyOb
     return dl_bands_join(bands) ? 0 : run_but_last(run);
 }
 
+/* Whether a map makes no arrays, but writes into others. */
+static int
+is_all_into(const DlMapStep *step)
+{
+    int all = 1;
+    for (int i = 0; i < step->kernel.n_results; i++) {
+        all &= step->into[i];
+    }
+    return all;
+}
+
 DlStatus
 dl_bands_map(DlRun *run, DlMapStep *step)
 {
@@ -568,6 +626,7 @@ dl_bands_map(DlRun *run, DlMapStep *step)
     PyObject *fresh[DL_MAX_OPERANDS];
     int clashes;
     DlStatus status = dl_map_open(run, step, &nest, shape, cells, fresh, &clashes);
+    int is_nothing = status == 0 && nest.size == 0 && is_all_into(step);
     waits = status == 0 && !clashes && nest.size > 0 && get_bands(run) != NULL;
     if (waits) {
         status = add(run, step, &nest, shape, fresh);
@@ -575,7 +634,7 @@ dl_bands_map(DlRun *run, DlMapStep *step)
     for (int i = 0; i < step->kernel.n_results; i++) {
         Py_XDECREF(fresh[i]);
     }
-    if (status == 0 && !waits) {
+    if (status == 0 && !waits && !is_nothing) {
         status = dl_bands_flush(run);
         status = status ? status : dl_map_run(run, step);
     }

@@ -12,6 +12,7 @@ enum { DL_BANDS_WAITING = 48, DL_BANDS_MADE = 96 };
 typedef struct {
     char *data;
     npy_intp step, low, high;
+    npy_intp grid, itemsize; /* bytes of an element, and the greatest number that its strides are multiples of */
     int writes;
     int made;       /* the number of the array made here that it lies in, or -1 */
     npy_intp first; /* and row of that at which it begins */
@@ -63,6 +64,10 @@ DlStatus dl_bands_map(DlRun *run, DlMapStep *step);
 /* Note a fresh array, and have its filling wait (cell NULL: nothing is filled in): 0, or 2 where it is to be filled now.
  * is_there: it holds what it is to hold, as zeros from the system do. */
 DlStatus dl_bands_made(DlRun *run, PyObject *array, const char *cell, int is_there);
+/* Whether what waits at the end of an iteration may go on waiting. */
+int dl_bands_linger(const DlRun *run);
+/* Whether a map that waits writes memory of a register's. */
+int dl_bands_write(const DlRun *run, const DlReg *reg);
 /* Run all that waits; or forget it. */
 DlStatus dl_bands_flush(DlRun *run);
 void dl_bands_drop(DlRun *run);
@@ -77,6 +82,8 @@ extern DlBandLimits dl_bands_limits;
 
 /* ---- bands_plan.c ---- */
 
+/* The bytes of rows from `first` up to `end`. */
+DlBytes dl_bands_bytes(const DlAccess *access, npy_intp first, npy_intp end);
 /* Note what a waiting map touches. */
 void dl_bands_describe(const DlBands *bands, DlWaiting *waiting);
 /* Whether the last map may run in bands with those before. */

@@ -20,6 +20,17 @@ enum { BEYOND_CACHE = 12 }; /* bands are so many times less than all that the ma
 /* ---- what maps touch ---- */
 
 static npy_intp
+greatest_common_divisor(npy_intp a, npy_intp b)
+{
+    while (b != 0) {
+        npy_intp rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+static npy_intp
 floor_div(npy_intp a, npy_intp b)
 {
     return a / b - (a % b < 0);
@@ -51,6 +62,10 @@ dl_bands_describe(const DlBands *bands, DlWaiting *waiting)
         access->low = bytes.low - spread->data;
         access->high = bytes.high - spread->data;
         access->writes = i >= waiting->first_result;
+        access->itemsize = spread->itemsize;
+        for (int k = 0; k < waiting->nd; k++) {
+            access->grid = greatest_common_divisor(access->grid, waiting->shape[k] > 1 ? spread->strides[k] : 0);
+        }
         for (int k = bands->n_made - 1; k >= 0; k--) {
             const DlMade *made = &bands->made[k];
             if (made->array != NULL && spread->data >= made->data && spread->data < made->data + made->bytes) {
@@ -62,9 +77,8 @@ dl_bands_describe(const DlBands *bands, DlWaiting *waiting)
     }
 }
 
-/* The bytes of rows from `first` up to `end`. */
-static DlBytes
-bytes_of_rows(const DlAccess *access, npy_intp first, npy_intp end)
+DlBytes
+dl_bands_bytes(const DlAccess *access, npy_intp first, npy_intp end)
 {
     npy_intp one = first * access->step, other = (end - 1) * access->step;
     return (DlBytes){access->data + (one < other ? one : other) + access->low,
@@ -73,12 +87,25 @@ bytes_of_rows(const DlAccess *access, npy_intp first, npy_intp end)
 
 /* ---- conflicts ---- */
 
+/* Whether the elements of two accesses lie side by side, and never meet: those of x[:, :, 0] and x[:, :, 1]. */
+static int
+are_interleaved(const DlAccess *one, const DlAccess *other)
+{
+    npy_intp grid = greatest_common_divisor(one->grid, other->grid);
+    if (grid == 0) {
+        return 0;
+    }
+    npy_intp apart = (other->data - one->data) % grid;
+    apart += apart < 0 ? grid : 0;
+    return apart >= one->itemsize && apart + other->itemsize <= grid;
+}
+
 /* Take the rows that touch these bytes out of those that run in bands. */
 static void
 leave_out(DlWaiting *waiting, const DlAccess *access, DlBytes bytes)
 {
     npy_intp first = waiting->begin, last = waiting->end - 1;
-    if (first > last || !dl_bytes_meet(bytes_of_rows(access, first, last + 1), bytes)) {
+    if (first > last || !dl_bytes_meet(dl_bands_bytes(access, first, last + 1), bytes)) {
         return;
     }
     if (access->step > 0) {
@@ -103,13 +130,13 @@ static int
 follow(DlWaiting *later, const DlAccess *its, const DlWaiting *earlier, const DlAccess *other)
 {
     if (earlier->begin > 0) {
-        leave_out(later, its, bytes_of_rows(other, 0, earlier->begin));
+        leave_out(later, its, dl_bands_bytes(other, 0, earlier->begin));
     }
     if (earlier->end < earlier->rows) {
-        leave_out(later, its, bytes_of_rows(other, earlier->end, earlier->rows));
+        leave_out(later, its, dl_bands_bytes(other, earlier->end, earlier->rows));
     }
     if (earlier->begin >= earlier->end || later->begin >= later->end
-        || !dl_bytes_meet(bytes_of_rows(its, later->begin, later->end), bytes_of_rows(other, earlier->begin, earlier->end))) {
+        || !dl_bytes_meet(dl_bands_bytes(its, later->begin, later->end), dl_bands_bytes(other, earlier->begin, earlier->end))) {
         return 1;
     }
     npy_intp step = its->step, apart = its->data - other->data;
@@ -132,7 +159,7 @@ follow_all(DlWaiting *later, const DlWaiting *earlier)
         const DlAccess *its = &later->accesses[a];
         for (int b = its->writes ? 0 : earlier->first_result; b < earlier->n && its->data != NULL; b++) {
             const DlAccess *met = &earlier->accesses[b];
-            if (met->data != NULL && !follow(later, its, earlier, met)) {
+            if (met->data != NULL && !are_interleaved(its, met) && !follow(later, its, earlier, met)) {
                 return 0;
             }
         }

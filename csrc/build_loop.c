@@ -262,6 +262,7 @@ dl_build_body(DlBuilder *builder)
     if (find_fixed(builder, body) < 0 || check_kernel(builder) < 0) {
         return -1;
     }
+    body->lingers = body->n_carried == 0 && !body->has_condition && body->kernel == NULL && self->n_maps > 0;
     for (int k = 0; k < body->n_carried; k++) {
         int reg = self->outputs[k].index;
         if (reg < self->n_inputs) {

@@ -195,8 +195,9 @@ dl_step_run(DlRun *run, DlStep *step)
 /* Whether a step may run before maps that wait: it waits itself, or touches none of their memory. A copy of what will be
  * written shows what was there before. */
 static int
-may_pass(const DlProgram *program, const DlStep *step, int number)
+may_pass(const DlRun *run, const DlStep *step, int number)
 {
+    const DlProgram *program = run->program;
     for (int k = 0; k < program->n_blocks; k++) {
         if (program->blocks[k].first == number) {
             return 0;
@@ -204,7 +205,9 @@ may_pass(const DlProgram *program, const DlStep *step, int number)
     }
     switch (step->kind) {
     case DL_STEP_VIEW:
-        return !step->view.scalar;
+        return !step->view.scalar || !dl_bands_write(run, &run->regs[step->view.src]);
+    case DL_STEP_READ:
+        return run->regs[step->read.src].kind != DL_ARRAY;
     case DL_STEP_ALLOC:
     case DL_STEP_MAP:
     case DL_STEP_SAVE:
@@ -227,7 +230,7 @@ run_each(DlRun *run, int fixed)
         }
         run->at = i;
         int in_block = 0;
-        DlStatus status = run->bands != NULL && !may_pass(program, step, i) ? dl_bands_flush(run) : 0;
+        DlStatus status = run->bands != NULL && !may_pass(run, step, i) ? dl_bands_flush(run) : 0;
         status = status == 0 && program->n_blocks ? dl_blocks_run(run, i, &in_block) : status;
         if (status != 0) {
             return status;
@@ -257,9 +260,11 @@ DlStatus
 dl_steps_run(DlRun *run, int fixed)
 {
     DlStatus status = run_each(run, fixed);
-    if (run->bands != NULL) { /* NB: what a program that declines has not done yet is not done any more */
-        status = status == 0 && run->end == NULL ? dl_bands_flush(run) : status;
+    if (status != 0 || run->end != NULL) { /* NB: what a program that declines has not done yet is not done any more */
         dl_bands_drop(run);
+    }
+    else if (run->bands != NULL && (fixed || run->program->body == NULL || !run->program->body->lingers)) {
+        status = dl_bands_flush(run);
     }
     run->at = status == 0 && run->end == NULL ? run->program->n_steps : run->at;
     return status;

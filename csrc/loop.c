@@ -9,6 +9,7 @@
 #include "program.h"
 #include "maps.h"
 
+#include "bands.h"
 #include "machine.h"
 #include "pyframe.h"
 #include "runs.h"
@@ -72,7 +73,8 @@ look_around(Loop *loop)
         return 0;
     }
     loop->looked = time;
-    return dl_world_look(&loop->run, time);
+    DlStatus status = dl_bands_flush(&loop->run);
+    return status ? status : dl_world_look(&loop->run, time);
 }
 
 /* Whether to leave the outermost loop, after so many iterations: somebody waits, or another thread ran in a call. */
@@ -306,7 +308,8 @@ run_body(Loop *loop, uint64_t number, int *goes_on)
         }
     }
     status = status ? status : hand_on(loop);
-    return status ? status : hand_on_numbers(loop);
+    status = status ? status : hand_on_numbers(loop);
+    return status == 0 && !dl_bands_linger(run) ? dl_bands_flush(run) : status;
 }
 
 /* All iterations, or those before a pause; length is at least 1. leaves: fewer where somebody waits. */
@@ -366,6 +369,8 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
         }
     }
     PyMem_Free(state.rows);
+    status = status ? status : dl_bands_flush(run);
+    dl_bands_drop(run);
     if (status == 0 && goes_on && taken == length && loop->rest) {
         run->outermost->left = 1;
         run->outermost->taken = (int64_t)taken;

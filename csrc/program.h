@@ -351,7 +351,7 @@ typedef struct {
     uint8_t *returned;     /* of each input: the body hands it on as it is, or a list gets it, so it needs its object */
     uint8_t *needs_object; /* of each output: its register is handed on twice, or to an input that is `returned` */
     uint8_t *moved;        /* of each output: its register is needed no more */
-    int simple;            /* all outputs are moved, and none is a view */
+    int simple, lingers;   /* all outputs are moved, and none is a view; its maps may wait for those of later iterations */
     int n_left;            /* registers that are still full behind the last step */
     int32_t *left;
     DlLoopKernel *kernel;  /* or NULL */

@@ -13,7 +13,7 @@ import dynamo_lite
 from dynamo_lite._C import count_bands, size_bands
 from tests.copies import copies_of
 from tests.oracle import require_equal
-from tests.programs import random_rows
+from tests.programs import random_layers, random_rows
 
 OPTIONS = {"options": {"cost_model": False, "num_threads": 1}}
 
@@ -199,6 +199,39 @@ def test_random(seed: int) -> None:
     exec(random_rows.source(seed), namespace)
     for number in range(3):
         equal(namespace["f"], *random_rows.arguments(3 * seed + number), runs=False)
+
+
+ACROSS, DOWN = np.array([0, 1, -1] * 3), np.array([0, 0, 1, 1, -1, -1, 2, 0, 1])
+
+
+def streamed(a: Any, b: Any, c: Any, w: Any, n: int) -> Any:
+    for k, dx, dy in zip(range(n), ACROSS, DOWN, strict=False):
+        a[:, :, k] = np.roll(a[:, :, k], dx, axis=1)
+        a[:, :, k] = np.roll(a[:, :, k], dy, axis=0)
+
+
+def relaxed(a: Any, b: Any, c: Any, w: Any, n: int) -> Any:
+    for k in range(1, n):
+        b[1:-1, :, k] = (a[2:, :, k] + a[:-2, :, k]) * w[k] + b[1:-1, :, k - 1]
+        a[:, :, k] = b[:, :, k] * 0.5
+
+
+@pytest.mark.parametrize("function", [streamed, relaxed])
+def test_layers(function: Any) -> None:
+    """Maps of one iteration wait for those of the next."""
+    equal(function, *random_layers.arguments(0))
+    a, b, c, w, n = random_layers.arguments(1)
+    equal(function, a, b, c, b[3, 4], n, runs=False)  # numbers of an array that waiting maps write
+    a[3, 3, n - 1] = np.inf
+    equal(function, a, b, c, w, n, runs=False)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_layers(seed: int) -> None:
+    namespace: dict[str, Any] = {"np": np}
+    exec(random_layers.source(seed), namespace)
+    for number in range(2):
+        equal(namespace["f"], *random_layers.arguments(2 * seed + number), runs=False)
 
 
 def rolled(x: Any, y: Any) -> Any:
