@@ -357,6 +357,7 @@ void dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame) { (void)tstate; (
 int dl_pyframe_has_slots_of(DlFrame *f, PyCodeObject *c) { (void)f; (void)c; return 0; }
 int dl_pyframe_replace_code(PyThreadState *t, DlFrame *f, PyCodeObject *c) { (void)t; (void)f; (void)c; return 0; }
 int dl_pyframe_is_traced(PyThreadState *t, PyCodeObject *c) { (void)t; (void)c; return 0; }
+int dl_pyframe_set_code(PyObject *function, PyObject *code) { return PyObject_SetAttrString(function, "__code__", code); }
 
 #else
 
@@ -761,6 +762,24 @@ dl_pyframe_replace_code(PyThreadState *tstate, DlFrame *frame, PyCodeObject *cod
     Py_DECREF(old);
 #endif
     return 1;
+}
+
+int
+dl_pyframe_set_code(PyObject *function, PyObject *code)
+{
+    uint32_t version = ((PyFunctionObject *)function)->func_version;
+    if (PyObject_SetAttrString(function, "__code__", code) < 0) {
+        return -1;
+    }
+#if PY_VERSION_HEX >= 0x030D0000
+    enum { CLEARED = 1 }; /* what 3.14 writes where 3.13 writes 0 */
+    if (version > CLEARED) {
+        ((PyFunctionObject *)function)->func_version = ((PyCodeObject *)code)->co_version;
+    }
+#else
+    (void)version; /* the next call that is specialised gives it another */
+#endif
+    return 0;
 }
 
 #endif

@@ -1,5 +1,4 @@
-/* What pyframe.h promises and every CPython does alike: bounds of the C stack, keys that compare by C code, and the code
-   of functions. */
+/* What pyframe.h promises and every CPython does alike: bounds of the C stack, and keys that compare by C code. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "pyframe.h"
 
@@ -149,22 +148,4 @@ dl_pyframe_own_attribute(PyObject *object, PyObject *name)
     found = dict ? Py_XNewRef(PyDict_GetItemWithError(dict, name)) : NULL;
     Py_XDECREF(dict);
     return found;
-}
-
-int
-dl_pyframe_set_code(PyObject *function, PyObject *code)
-{
-    uint32_t version = ((PyFunctionObject *)function)->func_version;
-    if (PyObject_SetAttrString(function, "__code__", code) < 0) {
-        return -1;
-    }
-#if PY_VERSION_HEX >= 0x030D0000
-    enum { CLEARED = 1 }; /* what 3.14 writes where 3.13 writes 0 */
-    if (version > CLEARED) {
-        ((PyFunctionObject *)function)->func_version = ((PyCodeObject *)code)->co_version;
-    }
-#else
-    (void)version; /* the next call that is specialised gives it another */
-#endif
-    return 0;
 }

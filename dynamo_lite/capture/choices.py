@@ -59,9 +59,11 @@ from dynamo_lite.capture.value import (
     is_single,
     object_key,
 )
+from dynamo_lite.capture.words import number_words
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import (
     Scalar,
     ScalarOp,
@@ -124,11 +126,16 @@ def either_way(machine: Machine, condition: GoesOn, then: Callable[[], Value], o
     tracer = machine.tracer
     regions: list[Region] = []
     values: list[Value] = []
-    state = mutable_state(tracer, set())
+    state, is_outermost = mutable_state(tracer, set()), not tracer.regions
     for truth, make_value in ((True, then), (False, orelse)):
         around = _key(tracer)
         regions.append(tracer.open_branch((*around, "value", truth), condition, truth))
-        values.append(make_value())
+        try:
+            values.append(make_value())
+        except Undecided as reason:
+            if not is_outermost:  # a loop around may settle it
+                raise
+            break_("data-dependent-number", f"the comparison {number_words(tracer, reason.condition)}")
         tracer.regions.pop()
     if not unchanged(tracer, state):
         break_("loop-state", "a list, dict or iterator that a branch changes")

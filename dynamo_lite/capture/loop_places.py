@@ -74,14 +74,21 @@ def find_owners(machine: Machine, plan: LoopPlan, frame: Frame, loop: Set[int]) 
         owner = find_owner(tracer, place, lambda source: _reach(machine, source))
         if owner is None:
             raise Unreached("loop-state", "a list, dict, cell or iterator from before the loop")
-        is_cell = isinstance(owner, SequenceValue) and owner.cells is not None and place.key != "length"
-        if is_whole(owner) or is_cell:  # an earlier attempt took an index for one that stays
+        if is_whole(owner) or _is_no_place_now(owner, place.key):
             continue
         if owner.source is not None:
             tracer.stored.setdefault(owner, dict(contents(owner)))
         owners[place] = owner
     _look_together(tracer, plan, owners)
     return owners
+
+
+def _is_no_place_now(owner: Value, key: Any) -> bool:
+    """Whether an earlier attempt took an index for one that stays, or met a list that had more items by then."""
+    if not isinstance(owner, SequenceValue):
+        return False
+    is_item = owner.cells is not None and key != "length"
+    return is_item or (isinstance(key, int) and key >= len(owner.known))
 
 
 def _look_together(tracer: Tracer, plan: LoopPlan, owners: Mapping[Place, Value]) -> None:

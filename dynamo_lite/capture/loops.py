@@ -672,8 +672,7 @@ class Attempt:
             index = tracer.root.add_yield(name, "int")
             loop.params["pause"] = index, *(pause_at(self, pause, index) for pause in self.region.pauses)
         for name in self.stored:
-            paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers, self.parted))
-            known = name in live and (name in before or any(paths))
+            known = name in live and (name in before or self._is_left_by_iterations((name,)))
             self.assign(name, value_behind(self, (name,), before.get(name), behind) if known else None)
 
     def _may_be_as_before(self, path: Path) -> bool:
@@ -681,15 +680,16 @@ class Attempt:
         is_flag = path[:-1] in self.eithers and path[-1] == 0
         return path in self.handed or not (is_flag or is_tagged(self))
 
+    def _is_left_by_iterations(self, path: Path) -> bool:
+        return any(path in known for known in (self.final, self.next, self.leaves, self.eithers, self.parted))
+
     def _left(self, name: Name, before: dict[Name, Value], left: Behind) -> Value | None:
         """What a local holds when the loop is left between two iterations."""
         if name not in self.stored:
             return self._get(name)
-        path: Path = (name,)
-        handed = any(path in known for known in (self.final, self.next, self.leaves, self.parted))
-        if name not in before and not handed:
+        if name not in before and not self._is_left_by_iterations((name,)):
             return None
-        return self._value_left(path, before.get(name), left)
+        return self._value_left((name,), before.get(name), left)
 
     def _value_left(self, path: Path, before: Value | None, left: Behind) -> Value:
         if path in self.eithers:

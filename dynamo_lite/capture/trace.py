@@ -274,9 +274,11 @@ def _trace(
                     plan.refused = result.reason, result.detail
             continue
         # A loop drops the locals that nobody reads behind it; a traceback shows them.
-        shows_locals = isinstance(result, Stop) and result.reason == "python-exception"
-        if not shows_locals or not (tracer.indices or tracer.forked):
+        # INVARIANT: the run up to a break, below, is made as the last one here was.
+        shows = isinstance(result, Stop) and result.reason == "python-exception"
+        if shows_locals or not shows or not (tracer.indices or tracer.forked):
             break
+        shows_locals = True
     lessons.remember(restraints, plans.values(), function.__globals__)
     jumps: list[Any] = []
 

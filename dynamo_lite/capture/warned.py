@@ -20,6 +20,7 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops import error_state
 from dynamo_lite.ops.warner import Warner, kinds_known
@@ -85,7 +86,9 @@ def _name_of(node: Node) -> str:
     if not all(isinstance(type_, ArrayType) and type_.dtype.char in "?bhilqBHILQfd" for type_ in types):
         return ""
     if op.name in _OF_SCALARS:
-        return op.name.replace("_", " ")
+        # NB: that integers are too large sets no flag of the processor, neither in NumPy's code nor in ours
+        known = node.array_type.dtype.kind == "f" and not _are_converted(node)
+        return op.name.replace("_", " ") if known else ""
     if op.kind is ops.OpKind.REDUCTION:
         return "reduce"
     if op.name == "ufunc_out":
@@ -95,6 +98,14 @@ def _name_of(node: Node) -> str:
     if op.name in _POWERS and _is_product(node):
         return ""
     return op.ufunc.__name__
+
+
+def _are_converted(node: Node) -> bool:
+    """Whether NumPy computes with these scalars as with arrays, and says so: neither is of the dtype that both fit."""
+    dtypes = {arg.array_type.dtype for arg in node.args if isinstance(arg, Node)}
+    common = np.result_type(*dtypes)
+    has_float = any(kind_of(arg) == "float" for arg in node.args if not isinstance(arg, Node))
+    return common not in dtypes or (has_float and common.kind != "f")
 
 
 def _is_product(node: Node) -> bool:

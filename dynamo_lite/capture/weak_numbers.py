@@ -38,7 +38,7 @@ def one_scalar(machine: Machine, value: EitherValue, others: Sequence[Value]) ->
         return None
     if len(kinds) > 1 and not any(isinstance(other, ArrayValue) for other in others):
         return None
-    allowed = frozenset.intersection(*(_WEAK_AS_WIDE[one] for one in kinds))
+    allowed = _WEAK_AS_WIDE[next(iter(kinds))] if len(kinds) == 1 else _WIDE  # NB: int64 beside an int, not a float
     for other in others:
         if isinstance(other, ArrayValue) and other.node.array_type.dtype.name in allowed:
             continue

@@ -269,17 +269,19 @@ def rename_symbols(body: Graph, symbols: Mapping[str, Symbol]) -> None:
             node.type = change_type(node.type)
 
 
-def same_type(graph: Graph, left: object, right: object) -> bool:
-    """Whether two types agree as far as the facts of `graph` tell."""
+def same_type(graph: Graph, left: object, right: object, *, required: bool = False) -> bool:
+    """Whether two types agree as far as the facts of `graph` tell; required: and what its program sees to."""
     if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(same_type(graph, a, b) for a, b in zip(left, right, strict=True))
+        pairs = zip(left, right, strict=True) if len(left) == len(right) else None
+        return pairs is not None and all(same_type(graph, *pair, required=required) for pair in pairs)
     if not isinstance(left, ArrayType) or not isinstance(right, ArrayType):
         return left is right
+    decide = graph.decides if required else graph.facts.decide
     return (
         left.dtype == right.dtype
         and left.scalar == right.scalar
         and left.ndim == right.ndim
-        and all(graph.facts.decide(make("eq", *pair)) for pair in zip(left.shape, right.shape, strict=True))
+        and all(decide(make("eq", *pair)) for pair in zip(left.shape, right.shape, strict=True))
     )
 
 

@@ -112,7 +112,7 @@ def _check_call(graph: Graph, node: Node, around: Around) -> None:
         if type_ is None:
             raise GraphError(f"{node.name}: a call has a type")
         _check_type(graph, node, type_, around)
-    if not same_type(graph, inferred, node.type):
+    if not same_type(graph, inferred, node.type, required=True):
         raise GraphError(f"{node.name}: {node.op} yields {_types(inferred)}, the node says {_types(node.type)}")
     if "yields" in node.params:
         is_float = not op.open_size and node.array_type.dtype.kind == "f"

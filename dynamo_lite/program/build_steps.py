@@ -453,6 +453,9 @@ class StepBuilder(ComplexBuilder):
                 return
         if common.kind not in "iuf" or class_of(common) == "x":
             raise NotCompiled(f"a call of {step.function} for {dtype}")
+        given = [self.scalar(arg, frame).value.dtype for arg in step.args if isinstance(arg, Reg)]
+        if step.function is operator.pow and common not in given:  # NumPy converts, and takes that of arrays
+            raise NotCompiled(f"a power for {common} of {given}")
         operands = [self.converted(arg, common, frame) for arg in step.args]
         if common.kind in "iu" and dtype == common and step.function in INTEGER_OPERATORS:
             result = INTEGER_OPERATORS[step.function](self, *operands)

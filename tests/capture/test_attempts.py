@@ -270,3 +270,20 @@ def work(n):
         assert compiled[name].tobytes() == plain[name].tobytes()
     assert len(attempts) <= 4
     assert str(fast.graph_for(9)).count("sqrt(") == 1
+
+
+def raises_behind_a_choice(x: Array, y: Array) -> Any:
+    scale = max(1, x.sum())
+    return scale, x + y
+
+
+def test_the_way_to_an_exception_is_captured_as_before() -> None:
+    options = {"options": {"cost_model": False, "check": 1}}
+    report = require_equal(
+        raises_behind_a_choice,
+        lambda: (np.arange(3.0), np.arange(4.0)),
+        variants=[lambda: (np.arange(3.0), np.arange(3.0))],
+        compile=dynamo_lite.compile,
+        compile_options=options,
+    )
+    assert report.raised.count("ValueError") == 4

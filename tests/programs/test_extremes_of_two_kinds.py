@@ -41,6 +41,31 @@ def in_a_callee(x: Array, f: float) -> Any:
     return x * at_least(x, f) + at_most(x, f)
 
 
+def changes_what_it_makes(x: Array, f: float) -> Any:
+    y = x * x + max(x[0], f)
+    same, part, first = y, y[1:], y[0]
+    y += x.max()
+    part *= 3
+    y -= max(x[1], f)
+    y[0] = 7
+    return y, same, part, first
+
+
+def changes_it_in_a_loop(x: Array, f: float) -> Any:
+    made = []
+    for i in range(3):
+        y = x + max(x[i], f)
+        made.append(y)
+        y *= x[1]
+    y /= 2
+    return made, y
+
+
+def needs_a_number_of_an_array(x: Array, f: float) -> Any:
+    end = int(x[0].real)
+    return np.clip(np.arange(5), max(x[1], 1), end), np.clip(x, min(x[0], f), end)
+
+
 VALUES = [(0.5, -2.0, 1.0), (0.0, -0.0, 0.0), (-1e-9, 0.0, 1e-9), (math.nan, 1.0, 2.0), (3.0, 4.0, 0.0)]
 
 
@@ -56,6 +81,19 @@ def test_which_one(backend: str, fn: Any) -> None:
                     compile=dynamo_lite.compile,
                     compile_options={"backend": backend, "options": OPTIONS},
                 )
+
+
+@pytest.mark.parametrize("fn", [changes_what_it_makes, changes_it_in_a_loop, needs_a_number_of_an_array])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex64"])
+def test_what_is_made_of_one_dtype_or_another(dtype: str, backend: str, fn: Any) -> None:
+    for f in (2.0, 0.5, 1, np.float64(3.0)):
+        require_equal(
+            fn,
+            lambda f=f: (np.array([1.0, 2.0, 4.0]).astype(dtype), f),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"backend": backend, "options": OPTIONS},
+        )
 
 
 @pytest.mark.parametrize("fn", [at_least, at_most, a_constant, goes_on, of_a_kind, in_a_callee])

@@ -955,3 +955,22 @@ def test_the_list_is_of_the_graph() -> None:
     (segment,) = fast._compilation.segments  # type: ignore[attr-defined]
     text = str(segment.capture.graph)
     assert loops_in(segment.capture.graph) == 1 and "new_container(kind=list)" in text and "append(" in text
+
+
+def sets_again_what_it_appended(x: Any, z: Any, n: int) -> Any:
+    kept = [z]
+    for _ in range(n):
+        kept.append(z)
+        for j in range(30):
+            kept[-1] = x[::-1] if n % 2 else x * j
+    return kept
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 50])
+def test_a_list_that_had_more_items_in_an_earlier_attempt(n: int) -> None:
+    require_equal(
+        sets_again_what_it_appended,
+        lambda: (np.arange(3.0), np.ones(3), n),
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"check": 1, "cost_model": False}},
+    )

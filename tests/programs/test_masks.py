@@ -673,3 +673,20 @@ def test_a_number_stored_into_the_mask_changes_what_it_selects(fn: Any, backend:
         return (memory[1:], memory[:-1]) if fn in (_two, _copied_by_two) else (memory,)
 
     require_equal(fn, arguments, compile=dynamo_lite.compile, compile_options={"backend": backend}, calls=2)
+
+
+def _all_of_five(x: Any, h: Any) -> Any:
+    if len(x) == 5:
+        x[h > 0] *= h
+    return np.zeros(0)[x[:0] > 0] * (x[:0] - 1), x
+
+
+@pytest.mark.parametrize("h", [[1, 2, 3, 4, 5], [0, 2, 3, 4, 5], [0, 2, 0, 0, 0]])
+def test_a_selection_beside_as_many_as_are_known(h: Any) -> None:
+    """NumPy refuses other numbers of elements, so that the program declines where there are others."""
+    require_equal(
+        _all_of_five,
+        lambda: (np.arange(5.0), np.array(h)),
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"check": 1, "cost_model": False}},
+    )

@@ -131,6 +131,31 @@ def test_a_warning_does_not_end_it(fn: Callable[..., Any], make: Callable[[], tu
     assert stats["native_calls"] > 4
 
 
+class Box:
+    value: Any = None
+
+
+def keeps_one_of_two_kinds(box: Box, x: Any, taken: Any, other: Any) -> Any:
+    i = 0
+    while i < 9:
+        x[i] = 2.0 / x[i]
+        box.value = taken if i > 2 else other
+        last = box.value if i % 2 else i
+        i += 1
+    return box.value, last
+
+
+@pytest.mark.parametrize("kinds", [(2.0, 1), (2, 1.5), (np.float64(2), 1.0), (2.0, None), (True, 1)])
+def test_what_is_of_one_kind_or_another_is_there_when_the_loop_is_left(kinds: tuple[Any, Any]) -> None:
+    for x in ([1.0, 2, 3, 4, 5], [1.0, 2], np.arange(9.0)[::-1], np.arange(-3.0, 6.0)):
+        require_equal(
+            keeps_one_of_two_kinds,
+            lambda x=x: (Box(), np.array(x), *kinds),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"options": MANY},
+        )
+
+
 def test_warnings_in_all_iterations_leave_the_loop_plain() -> None:
     def f(x: Any, most: int) -> Any:
         for _ in range(most):

@@ -241,6 +241,8 @@ def special(rng: np.random.Generator, dtype: str, n: int) -> Any:
     """Elements most of which meet no error, or all of which may."""
     if dtype == "l":
         return rng.integers(-5, 6, n)
+    if dtype == "b":
+        return rng.integers(-128, 128, n, dtype=np.int8)
     values = rng.choice(np.array(SPECIAL[dtype], dtype), n)
     if rng.random() < 0.6:
         ordinary = (np.abs(rng.standard_normal(n)) + 0.1).astype(dtype)
@@ -264,7 +266,7 @@ def expressions() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("dtype", ["d", "f", "l"])
+@pytest.mark.parametrize("dtype", ["d", "f", "l", "b"])
 def test_the_errors_are_those_that_numpy_meets(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a program warns at all, it warns of each kind that NumPy meets, and of no other."""
     told: set[str] = set()
@@ -294,7 +296,23 @@ def test_the_errors_are_those_that_numpy_meets(dtype: str, monkeypatch: pytest.M
                 if after["declines"] == before["declines"] and after["native_calls"] > before["native_calls"]:
                     assert told == met, (text, x, y)
                     natively += bool(met)
-    assert natively > (20 if dtype == "l" else 200)
+    assert natively > (20 if dtype in "lb" else 200)
+
+
+def test_scalars_that_numpy_converts_are_warned_of_as_arrays() -> None:
+    """The registry knows the warning of NumPy scalars on that line, and not the one of a float beside an int64."""
+    text = "def f(x, k, large):\n    return x[0] * x[1], large * k[0]\n"
+    given: list[Any] = []
+    for compiled in (False, True):
+        names: dict[str, Any] = {"__name__": "user"}
+        exec(compile(text, "user.py", "exec"), names)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")
+            names["f"](np.array([1e308, 100.0]), np.array([1]), 1.0)
+            called = dynamo_lite.compile(names["f"], options={"cost_model": False}) if compiled else names["f"]
+            called(np.array([1.0, 100.0]), np.array([100]), 1e308)
+        given.append([str(one.message) for one in found])
+    assert given[0] == given[1]
 
 
 def test_powers_by_infinity_are_compiled() -> None:

@@ -65,6 +65,23 @@ def test_beside_arrays(dtype: str, backend: str, fn: Any) -> None:
             )
 
 
+def of_two_kinds(x: Array, end: float) -> Any:
+    scale = 3 if x[0] < end else np.float64(0.5)
+    return x[1] * scale, scale - x[2], np.maximum(x[1], scale), x[0] < scale, scale // x[0], x.sum() + scale
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", REALS)
+def test_an_int_or_a_float64(dtype: str, backend: str) -> None:
+    for end in (2.0, 0.0):
+        require_equal(
+            of_two_kinds,
+            lambda end=end: (np.array([1, 3, 2]).astype(dtype), end),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"backend": backend, "options": OPTIONS},
+        )
+
+
 def shrinking(x: Array, end: float) -> Any:
     t = 0.0
     while t < end:

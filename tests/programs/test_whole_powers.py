@@ -79,3 +79,19 @@ def test_nans_report_nothing(exponent: int) -> None:
         assert fast(x).tobytes() == (x**exponent + 1).tobytes()
     assert fast.stats()["native_calls"] == 2
     assert fast.stats()["declines"] == 0
+
+
+def powers_of_scalars(x: Any, k: Any, n: int) -> Any:
+    found = []
+    last = 0.0
+    for i in range(n):
+        last = float(x[i]) ** k[i]
+        found.append((last, k[i] ** float(x[i]), x[i] ** k[i], x[i] ** float(x[i]), np.float32(x[i]) ** k[i]))
+    return found, last
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "float32", "float64"])
+def test_powers_of_scalars_that_numpy_converts_are_those_of_arrays(dtype: str) -> None:
+    fast = dynamo_lite.compile(powers_of_scalars, options={"cost_model": False, "check": 1})
+    x, k = rng(4).uniform(0.1, 30.0, 300), rng(5).integers(1, 6, 300).astype(dtype)
+    assert repr(fast(x, k, 300)) == repr(powers_of_scalars(x, k, 300))

@@ -174,18 +174,22 @@ def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
 
 def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """The result of `lhs op= rhs`: an array is changed in place, other values are as for lhs op rhs."""
-    if isinstance(lhs, ArrayValue) and not lhs.node.array_type.scalar:
+    if _may_be_array(lhs):
         if op != "**":
             rhs = _beside_arrays(machine, lhs, rhs)[1]
-        if isinstance(rhs, EitherValue):
+        either = lhs if isinstance(lhs, EitherValue) else rhs
+        if not isinstance(either, EitherValue):
+            assert isinstance(lhs, ArrayValue)
+            return numpy_rules.inplace(machine, op, lhs, rhs)
 
-            def change(one: Value) -> Value:
-                inplace(machine, op, lhs, one)
-                return ConstantValue(None, None)
+        def change(one: Value) -> Value:
+            changed, by = (one, rhs) if either is lhs else (lhs, one)
+            if inplace(machine, op, changed, by) is not changed:
+                raise Break("unsupported-operation", f"{op}= on an array or {a_kind(one)}")
+            return ConstantValue(None, None)
 
-            split(machine, rhs, change)
-            return lhs
-        return numpy_rules.inplace(machine, op, lhs, rhs)
+        split(machine, either, change)
+        return lhs
     if isinstance(lhs, ListValue):
         raise Break("side-effect-container", f"{op}= on a list")
     if isinstance(lhs, SequenceValue) and lhs.kind is list:
@@ -198,6 +202,13 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         if answer is not None:
             return answer
     return binary(machine, op, lhs, rhs)
+
+
+def _may_be_array(value: Value) -> bool:
+    """Whether it is an array that is no scalar, on one way at least."""
+    if isinstance(value, EitherValue):
+        return _may_be_array(value.first) or _may_be_array(value.second)
+    return isinstance(value, ArrayValue) and not value.node.array_type.scalar
 
 
 def _beside_arrays(machine: Machine, lhs: Value, rhs: Value) -> tuple[Value, Value]:
