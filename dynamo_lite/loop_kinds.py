@@ -94,7 +94,7 @@ def _operations_of(
     whole functions, by how deep they are looked into."""
     found: Counter[str] = Counter()
     for index in body:
-        instr, before = code.instrs[index], code.instrs[index - 1]
+        instr = code.instrs[index]
         if instr.op in _GLOBALS and instr.arg in names:
             value = names[instr.arg]
             if not (computes(value) or _is_of_python(value)):
@@ -111,12 +111,23 @@ def _operations_of(
             found["print"] += 1
         if instr.op == "BINARY_OP" and instr.arg in ("@", "@="):
             found["NumPy"] += 1
-        is_of_module = before.op in _GLOBALS and type(names.get(before.arg)) is types.ModuleType
+        module = _module_before(code, index, names) if instr.op == "LOAD_METHOD" else None
+        if module is not None and module.__name__ == "numpy.linalg":
+            found["CALL"] += _OF_MATRICES
         if instr.op == "LOAD_METHOD" and instr.arg in _OF_SMALL_ARRAYS:
             found["method"] += 1
-        elif not (instr.op == "LOAD_METHOD" and (is_of_module or instr.arg == "append")):
+        elif not (instr.op == "LOAD_METHOD" and (module is not None or instr.arg == "append")):
             found[instr.op] += 1
     return found
+
+
+def _module_before(code: Code, index: int, names: Mapping[str, Any]) -> types.ModuleType | None:
+    """The module of which an instruction loads something: `math`, `np.linalg`."""
+    before, first = code.instrs[index - 1], code.instrs[index - 2]
+    value = names.get(before.arg) if before.op in _GLOBALS else None
+    if before.op == "LOAD_ATTR" and first.op in _GLOBALS and type(names.get(first.arg)) is types.ModuleType:
+        value = vars(names[first.arg]).get(before.arg)
+    return value if type(value) is types.ModuleType else None
 
 
 def _is_called(value: object) -> bool:
@@ -144,6 +155,7 @@ def _is_of_python(value: object) -> bool:
 _OFTEN = 10  # what a counter is divided by, below which what hangs on that is not seldom
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 _NUMBER_MODULES = ("math", "cmath", "random")
+_OF_MATRICES = 5  # operations on small arrays that take as long as what np.linalg does before it computes
 _OF_NUMBERS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP"))
 _COUNTED = ("BINARY_OP", "CALL", "CALL_KW", "BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP", "UNARY_NEGATIVE")
 _OF_SMALL_ARRAYS = frozenset(  # methods

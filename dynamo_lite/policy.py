@@ -40,8 +40,9 @@ class Thresholds:
     budget_stake: float = 0.25  # seconds; of what goes beyond, only a part is there until compiled code has saved some
     budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
     budget_known: float = 2.4  # times as much counts as a loop is known to take that has begun
-    budget_numbers: float = 3.0  # and of one of numbers or small arrays, or of what such a one is only guessed to take
-    budget_elements: float = 6.0  # and of one of numbers and elements alone, which wins nearly all of it
+    budget_numbers: float = 10.0  # and of one of numbers or small arrays
+    budget_elements: float = 16.0  # and of one of numbers and elements alone, which wins nearly all of it
+    budget_guessed: float = 3.0  # and of what such a one is only guessed to take
     called_again: int = 3  # calls of a function with such loops, after which as many more are expected
     small_operation: float = 1.0e-6  # seconds of an operation of NumPy's at most, which then are those of its call
     numeric_share: float = 0.5  # of what a loop takes, in such innermost ones of what it calls, makes it one of them

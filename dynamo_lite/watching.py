@@ -413,8 +413,8 @@ class Watch:
         if is_numeric:
             guessed = max(guessed, self._calls_to_come(code))
         if ahead and self._is_numeric(round_, OF_ELEMENTS):
-            ahead *= self.limits.budget_elements / factor
-        self.budget.expects(round_, max(ahead, guessed) * factor)
+            factor = self.limits.budget_elements
+        self.budget.expects(round_, max(ahead * factor, guessed * self.limits.budget_guessed))
         return is_long
 
     def _calls_to_come(self, code: types.CodeType) -> float:

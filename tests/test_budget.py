@@ -167,7 +167,7 @@ def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_a
         plain, n_plain, entered = 1_000_000_000, 1000, 0
 
     limits = policy.THRESHOLDS
-    for function, expected in ((of_numbers, limits.as_long * limits.budget_numbers), (of_arrays, 0.0)):
+    for function, expected in ((of_numbers, limits.as_long * limits.budget_guessed), (of_arrays, 0.0)):
         watch = Watch(limits)
         watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
         (loop,) = [one for one in loops(decode(function.__code__)) if one.over != "for"]
@@ -190,7 +190,7 @@ def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_fo
 
     limits, code = policy.THRESHOLDS, hits.__code__
     (loop,) = loops(decode(code))
-    for calls, expected in ((limits.called_again - 1, 0.0), (limits.called_again, 2.0 * limits.budget_numbers)):
+    for calls, expected in ((limits.called_again - 1, 0.0), (limits.called_again, 2.0 * limits.budget_guessed)):
         watch = Watch(limits)
         watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
         entry: Any = types.SimpleNamespace(calls=calls, spent=2_000_000_000, off=False)

@@ -90,6 +90,18 @@ def of_small_arrays(x: Any, n: int) -> Any:
     return x, out
 
 
+def of_small_matrices(x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = np.linalg.solve(x @ x.T + np.eye(2), x)
+    return x
+
+
+def of_other_modules(x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = np.exp(x) + gc.callbacks.copy()
+    return x
+
+
 def of_printed(x: Any, n: int) -> Any:
     for i in range(n):
         x = x + 0.1 * slope(x, i * 0.1)
@@ -133,7 +145,7 @@ def of_remainders(x: Any, n: int) -> Any:
     ("function", "expected"),
     [
         *[(of_elements, OF_NUMBERS), (of_appended, OF_ELEMENTS), (of_calls, OF_ELEMENTS), (of_products, OF_NUMBERS)],
-        *[(of_small_arrays, OF_ARRAYS), (of_printed, 0)],
+        *[(of_small_arrays, OF_ARRAYS), (of_printed, 0), (of_small_matrices, OF_ARRAYS), (of_other_modules, 0)],
         *[(of_prints_now_and_then, OF_ARRAYS), (of_frequent_prints, 0), (of_remainders, 0)],
         *[(of_objects, 0), (of_texts, 0), (of_texts_of_others, 0), (of_others, 0)],
     ],
@@ -141,6 +153,11 @@ def of_remainders(x: Any, n: int) -> Any:
 def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: int) -> None:
     code = decode(function.__code__)
     assert kind_of(code, loops(code)[-1], {**globals(), "np": np}).kind == expected
+
+
+def test_functions_of_matrices_take_as_long_as_some_operations() -> None:
+    code = decode(of_small_matrices.__code__)
+    assert kind_of(code, loops(code)[-1], {"np": np}).operations == 9  # @, +, two calls and what solve takes besides
 
 
 def of_locals(x: Any, n: int) -> Any:
