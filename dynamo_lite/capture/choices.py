@@ -478,9 +478,12 @@ class Merge:
                 items = [realise(self.tracer, item) for item in value.items]  # type: ignore[attr-defined]
                 return with_items(self.tracer, value, [self.stand_in(what, item, None, region) for item in items])
             number = as_scalar(value)
-            if number is None or not is_symbolic(number):
+            if number is None:
                 return value
-            return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
+            if is_symbolic(number):
+                return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
+            one_of_several = isinstance(value, NumberValue) and value.origin is not None
+            return ConstantValue(None, number) if one_of_several else value  # NB: which one, its own way alone knows
         type_ = value.node.array_type
         if type(instead) is type(value):
             other = instead.node.array_type

@@ -49,3 +49,22 @@ def test_of_a_size_that_one_way_alone_knows(program: Any, dtype: type) -> None:
         compile=dynamo_lite.compile,
         compile_options={"options": {"cost_model": False, "check": 1, "recompile_limit": 40}},
     )
+
+
+@pytest.mark.parametrize("a", [np.int64(1), np.float64(-2.0), 1])
+def test_of_a_number_that_is_one_object_or_another(a: Any) -> None:
+    def program(m: Any, a: Any, s: Any) -> Any:
+        if s < np.any(m > 255):
+            s = np.inf
+            s -= min(-0.0, a, 3)
+        else:
+            s = m.sum()
+        return s
+
+    require_equal(
+        program,
+        lambda: (np.ones(8), a, np.int64(-3)),
+        variants=[lambda s=s, m=m: (np.full(8, m), a, s) for s in (np.int64(3), 2, 0.5) for m in (1.0, 400.0)],
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False, "check": 1, "recompile_limit": 40}},
+    )
