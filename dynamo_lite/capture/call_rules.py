@@ -244,6 +244,8 @@ def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kw
 def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> Value:
     """A method of a list, tuple, dict, range or complex number."""
     owner, name = method.self, method.name
+    if isinstance(owner, SequenceValue) and owner.became is not None:
+        owner = owner.became  # an argument had a choice or a loop in it
     if name == "conjugate" and not args and not kwargs:
         return complex_operators.conjugate(machine, owner)
     if isinstance(owner, LazyValue) and type(owner.concrete) is list and name == "append" and len(args) == 1:
