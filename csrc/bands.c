@@ -18,7 +18,7 @@ enum {
     IN_VAIN = 20,  /* maps that have waited for nothing */
     REST = 500,    /* maps that do not wait then */
     TOGETHER = 8,  /* iterations whose maps, taken together, are as large as one that waits elsewhere */
-    LINGERING = 1 << 23, /* elements of maps that wait from one iteration to the next */
+    LINGERING = 1 << 23, /* elements of maps that wait, at most, from one iteration to the next */
 };
 
 static unsigned long long n_in_bands; /* maps so far */

@@ -56,7 +56,8 @@ range_length(int64_t start, int64_t stop, int64_t by)
 
 /* ---- signals and threads ---- */
 
-/* Between two iterations, about every millisecond: see whether a signal or another thread waits. */
+/* Between two iterations, about every millisecond: see whether a signal or another thread waits. What waits in bands runs
+ * first, since others may look at the arrays then. */
 static DlStatus
 look_around(Loop *loop)
 {
