@@ -66,7 +66,7 @@ DlStatus dl_bands_map(DlRun *run, DlMapStep *step);
  * is_there: it holds what it is to hold, as zeros from the system do. */
 DlStatus dl_bands_made(DlRun *run, PyObject *array, const char *cell, int is_there);
 /* Whether what waits at the end of an iteration may go on waiting. */
-int dl_bands_linger(const DlRun *run);
+int dl_bands_may_linger(const DlRun *run);
 /* Whether a map that waits writes into the array of `reg`; run->bands is not NULL. */
 int dl_bands_write(const DlRun *run, const DlReg *reg);
 /* Run all that waits; or forget it. */
