@@ -478,9 +478,12 @@ class Merge:
                 items = [realise(self.tracer, item) for item in value.items]  # type: ignore[attr-defined]
                 return with_items(self.tracer, value, [self.stand_in(what, item, None, region) for item in items])
             number = as_scalar(value)
-            if number is None or not is_symbolic(number):
+            if number is None:
                 return value
-            return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
+            if is_symbolic(number):
+                return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
+            one_of_several = isinstance(value, NumberValue) and value.origin is not None
+            return ConstantValue(None, number) if one_of_several else value  # NB: which one, its own way alone knows
         type_ = value.node.array_type
         if type(instead) is type(value):
             other = instead.node.array_type
@@ -609,6 +612,12 @@ def merge_of(
     return StraightMerge(tracer, refuse, then, orelse, objects=objects)
 
 
+def _is_size(tracer: Tracer, dim: Scalar) -> bool:
+    """Whether an array of any graph may have an axis of so many elements: what is known of them where a type was found
+    need not be known elsewhere."""
+    return not tracer.varies(dim) and tracer.relate(make("ge", dim, 0)) and not tracer.relate(make("eq", dim, 1))
+
+
 def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
     """A node of that type whose value nobody reads; None where its size is not known in the graph at hand."""
     if type_ == LIST:
@@ -620,7 +629,7 @@ def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
         # A constant is one object, which may not leave machine code; what is computed may.
         copied = "logical_not" if type_.dtype.kind == "b" else "positive"
         return ops.call(tracer.graph, copied, (constant,), {}, tracer.location())
-    if any(tracer.varies(dim) for dim in type_.shape):
+    if not all(isinstance(dim, int) or _is_size(tracer, dim) for dim in type_.shape):
         return None
     return ops.call(
         tracer.graph, "empty", (), {"shape": type_.shape, "dtype": type_.dtype, "order": "C"}, tracer.location()

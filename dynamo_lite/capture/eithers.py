@@ -94,19 +94,19 @@ def _form(tracer: Tracer, value: Value) -> Form:
     return value if number is None or kind_of(number) == "complex" else kind_of(number)
 
 
-def _stand_in(tracer: Tracer, form: Form) -> Value:
-    """Any value of that form."""
+def _stand_in(tracer: Tracer, form: Form) -> Value | None:
+    """Any value of that form; None where there is none, since its size is not known here."""
     if isinstance(form, Source):
         listed = first_of(tracer, form)  # any of them
         return Value() if listed is None else listed
     if isinstance(form, ArrayType):
         node = stand_in_node(tracer, form)
-        assert node is not None
-        return ArrayValue(None, node)
+        return None if node is None else ArrayValue(None, node)
     if form == "complex":
         return of_parts(tracer, ConstantValue(None, 0.0), ConstantValue(None, 0.0))
     if isinstance(form, tuple):
-        return SequenceValue(None, tuple, [_stand_in(tracer, one) for one in form])
+        items = [_stand_in(tracer, one) for one in form]
+        return None if None in items else SequenceValue(None, tuple, items)  # type: ignore[arg-type]
     return ConstantValue(None, _NUMBERS[form]) if isinstance(form, str) else form
 
 
@@ -125,7 +125,8 @@ def enter_either(tracer: Tracer, value: Value, forms: tuple[Form, Form]) -> Eith
         return None
     flag, *others = beside(parts, _kept(tracer, forms))
     pairs = zip(others, forms, strict=True)
-    return Either([flag, *(_stand_in(tracer, form) if part is None else part for part, form in pairs)])
+    before = [flag, *(_stand_in(tracer, form) if part is None else part for part, form in pairs)]
+    return None if None in before else Either(before)  # type: ignore[arg-type]
 
 
 def either_made(tracer: Tracer, value: EitherValue) -> Either | None:

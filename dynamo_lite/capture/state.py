@@ -65,6 +65,7 @@ OPERATION = 10  # units of work that an operation takes; interpreting an instruc
 NUMPY = str(Path(np.__file__).parent)  # where its own functions stand
 
 
+_INT64 = range(-(2**63), 2**63)
 _ASKS_WHETHER_NONE = {("eq", 0), ("ne", 0), ("le", 0), ("gt", 0), ("ge", 1), ("lt", 1)}
 
 
@@ -531,10 +532,20 @@ class Tracer:
             return self._promised(condition)
         truth = bool(self.hint(condition))
         if is_symbolic(condition) and not _beyond_int64(condition):
-            self.facts.state_scalar(condition if truth else negate(condition))
+            self._state(condition if truth else negate(condition))
             for graph in (self.root, *(region.graph for region in self.regions)):
                 graph.facts.learn(condition, truth)
         return truth
+
+    def _state(self, condition: Scalar) -> None:
+        """Guard that `condition`, which is true now, stays so. Guards compute in 64 bits: one that needs more would not
+        hold for the very call that it is of, nor for the next one like it."""
+        try:
+            evaluate(condition, self.hints, _INT64)
+        except OverflowError:
+            words = number_words(self, condition)
+            raise Break("unsupported-operation", f"the comparison {words}, of ints of more than 64 bits") from None
+        self.facts.state_scalar(condition)
 
     def demands(self, of_slices: bool = False) -> Demands:
         """Where the program may decline on what NumPy refuses (opdef.demand). of_slices: bounds of slices out of arrays

@@ -192,14 +192,17 @@ def kind_of(value: Scalar) -> str:
     return type(value).__name__
 
 
-def evaluate(value: Scalar, env: Mapping[str, Number]) -> Number:
-    """The number that `value` is when each symbol has the number `env` gives for its name."""
+def evaluate(value: Scalar, env: Mapping[str, Number], ints: range | None = None) -> Number:
+    """The number that `value` is when each symbol has the number `env` gives for its name. OverflowError where an
+    operation yields an int that is none of `ints`."""
     if not isinstance(value, ScalarOp):
         return env[value.name] if isinstance(value, Symbol) else value
     known: dict[ScalarOp, Number] = {}
     for term in terms_of(value):
         args = [known[one] if type(one) is ScalarOp else evaluate(one, env) for one in term.operands]
-        known[term] = _EVALUATE[term.op](*args)  # type: ignore[operator]
+        known[term] = number = _EVALUATE[term.op](*args)  # type: ignore[operator]
+        if ints is not None and type(number) is int and number not in ints:
+            raise OverflowError(f"{term} is {number}")
     return known[value]
 
 

@@ -76,3 +76,20 @@ def test_sums_of_the_largest_numbers_with_sizes(i: Any) -> None:
         compile_options={"options": {"cost_model": False, "check": 1}},
         calls=2,
     )
+
+
+@pytest.mark.parametrize("s", [2**62, -(2**62), 2**40, 3])
+def test_guards_that_need_more_than_64_bits(s: int) -> None:
+    def program(x: Any, a: int, s: int, t: int, c: int) -> Any:
+        i = 0
+        while i < len(x) and (a - s) - t * s < c:
+            x[i] += 1.0
+            i += 1
+        return i, x * 2.0 if a + s - c < s * 3 + t else x - 1.0
+
+    def arguments() -> Any:
+        return np.arange(50.0), 3, s, 2, 5
+
+    options = {"options": {"cost_model": False, "check": 1}}
+    report = require_equal(program, arguments, compile=dynamo_lite.compile, compile_options=options, calls=5)
+    assert report.stats["compiles"] <= 3 and report.stats["recompiles"] == 0, report.stats
