@@ -14,7 +14,7 @@ help:  ## list these targets
 setup:  ## make .venv/<version> ready (every other target does this too)
 	@$(venv) && echo "$$python is ready"
 
-demo:  ## what it does, on real programs: a report and a table against NumPy (about a minute)
+demo:  ## what it does, on real programs: a report and a table against NumPy (one to three minutes)
 	@$(venv) && "$$python" -m benchmarks.demo $(ARGS)
 
 # The files that find most for their time; every stage of the compiler is among them.

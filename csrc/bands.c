@@ -18,7 +18,7 @@ enum {
     IN_VAIN = 20,  /* maps that have waited for nothing */
     REST = 500,    /* maps that do not wait then */
     TOGETHER = 8,  /* iterations whose maps, taken together, are as large as one that waits elsewhere */
-    LINGERING = 1 << 23, /* elements of maps that wait from one iteration to the next */
+    LINGERING = 1 << 23, /* elements of maps that wait, at most, from one iteration to the next */
 };
 
 static unsigned long long n_in_bands; /* maps so far */
@@ -69,9 +69,9 @@ dl_bands_drop(DlRun *run)
     dl_memory_give(bands);
 }
 
-/* Whether maps may wait for those of later iterations. */
+/* Whether it is the body of a loop whose maps may wait for those of later iterations. */
 static int
-lingers(const DlRun *run)
+is_lingering(const DlRun *run)
 {
     return run->program->body != NULL && run->program->body->lingers;
 }
@@ -81,7 +81,7 @@ static int
 may_wait(const DlRun *run)
 {
     const DlProgram *outermost = run->outermost->program;
-    return (run->program->n_maps > 1 || lingers(run))
+    return (run->program->n_maps > 1 || is_lingering(run))
            && run->n_leading == 0 && (outermost->kept < 0 || run->outermost->at < outermost->kept);
 }
 
@@ -114,7 +114,7 @@ dl_bands_take(const DlRun *run, const DlMapStep *step)
         return 0;
     }
     npy_intp size = step->shape.n ? 8 : 0, least = dl_bands_limits.least;
-    if (lingers(run)) {
+    if (is_lingering(run)) {
         least /= TOGETHER;
     }
     for (int axis = 0; axis < step->shape.n && size < least; axis++) {
@@ -461,7 +461,7 @@ dl_bands_flush(DlRun *run)
 }
 
 int
-dl_bands_linger(const DlRun *run)
+dl_bands_may_linger(const DlRun *run)
 {
     const DlBands *bands = run->bands;
     npy_intp size = 0;
@@ -602,11 +602,12 @@ add(DlRun *run, DlMapStep *step, const DlNest *nest, const npy_intp *shape, PyOb
 static int
 is_all_into(const DlMapStep *step)
 {
-    int all = 1;
     for (int i = 0; i < step->kernel.n_results; i++) {
-        all &= step->into[i];
+        if (!step->into[i]) {
+            return 0;
+        }
     }
-    return all;
+    return 1;
 }
 
 DlStatus
@@ -626,6 +627,7 @@ dl_bands_map(DlRun *run, DlMapStep *step)
     PyObject *fresh[DL_MAX_OPERANDS];
     int clashes;
     DlStatus status = dl_map_open(run, step, &nest, shape, cells, fresh, &clashes);
+    /* NB: where np.roll shifts by 0, one of its parts is empty: no reason for the others to wait no longer. */
     int is_nothing = status == 0 && nest.size == 0 && is_all_into(step);
     waits = status == 0 && !clashes && nest.size > 0 && get_bands(run) != NULL;
     if (waits) {

@@ -12,7 +12,8 @@ enum { DL_BANDS_WAITING = 48, DL_BANDS_MADE = 96 };
 typedef struct {
     char *data;
     npy_intp step, low, high;
-    npy_intp grid, itemsize; /* bytes of an element, and the greatest number that its strides are multiples of */
+    npy_intp grid;     /* the greatest number of bytes that all strides are multiples of; 0 for a single element */
+    npy_intp itemsize;
     int writes;
     int made;       /* the number of the array made here that it lies in, or -1 */
     npy_intp first; /* and row of that at which it begins */
@@ -65,8 +66,8 @@ DlStatus dl_bands_map(DlRun *run, DlMapStep *step);
  * is_there: it holds what it is to hold, as zeros from the system do. */
 DlStatus dl_bands_made(DlRun *run, PyObject *array, const char *cell, int is_there);
 /* Whether what waits at the end of an iteration may go on waiting. */
-int dl_bands_linger(const DlRun *run);
-/* Whether a map that waits writes memory of a register's. */
+int dl_bands_may_linger(const DlRun *run);
+/* Whether a map that waits writes into the array of `reg`; run->bands is not NULL. */
 int dl_bands_write(const DlRun *run, const DlReg *reg);
 /* Run all that waits; or forget it. */
 DlStatus dl_bands_flush(DlRun *run);

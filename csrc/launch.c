@@ -192,7 +192,7 @@ dl_step_run(DlRun *run, DlStep *step)
     Py_UNREACHABLE();
 }
 
-/* Whether a step may run before maps that wait: it waits itself, or touches none of their memory. A copy of what will be
+/* Whether a step may run before maps that wait: it waits itself, or reads nothing that they write. A copy of what will be
  * written shows what was there before. */
 static int
 may_pass(const DlRun *run, const DlStep *step, int number)

@@ -56,7 +56,8 @@ range_length(int64_t start, int64_t stop, int64_t by)
 
 /* ---- signals and threads ---- */
 
-/* Between two iterations, about every millisecond: see whether a signal or another thread waits. */
+/* Between two iterations, about every millisecond: see whether a signal or another thread waits. What waits in bands runs
+ * first, since others may look at the arrays then. */
 static DlStatus
 look_around(Loop *loop)
 {
@@ -309,7 +310,7 @@ run_body(Loop *loop, uint64_t number, int *goes_on)
     }
     status = status ? status : hand_on(loop);
     status = status ? status : hand_on_numbers(loop);
-    return status == 0 && !dl_bands_linger(run) ? dl_bands_flush(run) : status;
+    return status == 0 && !dl_bands_may_linger(run) ? dl_bands_flush(run) : status;
 }
 
 /* All iterations, or those before a pause; length is at least 1. leaves: fewer where somebody waits. */

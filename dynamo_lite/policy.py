@@ -88,7 +88,9 @@ class Thresholds:
     # NB: a call of 1 us shows as 2: it is timed alone, and what it runs has left the processor's caches meanwhile.
     short_function: float = 2e-6
     short_call: float = 0.002  # plain time of a call below which the loops of the function are watched no more
-    brief_call: float = 0.0001  # plain time of a call below which it is timed by one clock, while it is not compiled
+    # Plain time of a call below which it is timed by one clock, while it is not compiled, and below which two plain
+    # calls, not one, tell that compiled ones gain.
+    brief_call: float = 0.0001
     tried_short: int = 8  # calls timed before that is decided
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones

@@ -85,7 +85,8 @@ class Restraints:
     sides: set[CodeType] = field(default_factory=set)  # begin after a branch on data, and end where a long one begins
 
     # Values from outside.
-    numbers: dict[Source, Any] = field(default_factory=dict)  # variables of modules: the constant, or that it changes
+    # variables of modules, complex numbers and bounds of slices: the constant, or MISSING if it changes
+    numbers: dict[Source, Any] = field(default_factory=dict)
     parts: dict[Source, set[str]] = field(default_factory=dict)  # arrays that show each other's memory (parts.py)
 
     # Lists from outside, by the code that is captured.

@@ -253,12 +253,17 @@ def _wrap_equal(tracer: Tracer, obj: Any, source: Source) -> Value:
     return ConstantValue(source, obj)
 
 
+def _stays_equal(tracer: Tracer, obj: complex, source: Source) -> bool:
+    """Whether all captures so far have met a number equal to `obj` there, which a NaN is not."""
+    numbers = tracer.restraints.numbers
+    if numbers.setdefault(source, obj) != obj:
+        numbers[source] = MISSING
+    return numbers[source] is not MISSING
+
+
 def _wrap_complex(tracer: Tracer, obj: complex, source: Source) -> Value:
     """A complex number as the constant that it is; where earlier captures have met another one, by its parts."""
-    known = tracer.restraints.numbers
-    if known.setdefault(source, obj) != obj or obj != obj:
-        known[source] = MISSING
-    if known[source] is not MISSING:
+    if _stays_equal(tracer, obj, source):
         return _wrap_equal(tracer, obj, source)
     tracer.facts.state("type", source, complex)
     parts: list[Value] = []
@@ -626,10 +631,7 @@ def _wrap_bound(tracer: Tracer, obj: Any, source: Source) -> Value:
     """A bound of a slice: an int is the constant that it is, since it decides shapes, until a capture meets another."""
     if type(obj) is not int:
         return present(tracer, source, obj)
-    known = tracer.restraints.numbers
-    if known.setdefault(source, obj) != obj:
-        known[source] = MISSING
-    return _wrap_number(tracer, obj, source) if known[source] is MISSING else _wrap_equal(tracer, obj, source)
+    return (_wrap_equal if _stays_equal(tracer, obj, source) else _wrap_number)(tracer, obj, source)
 
 
 def _wrap_rest(tracer: Tracer, obj: Rest, source: Source) -> Value:

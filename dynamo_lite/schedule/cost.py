@@ -5,8 +5,7 @@ in which the program is expected to be the faster one, or raises DoesNotPay when
 sizes run plainly. Segments between breaks are judged together where they lead round in a loop. Times are rough, in
 nanoseconds, for one core; only their ratio counts, and both sides are charged alike for what both do (a NumPy loop's
 own time, a matmul). A loop takes what its middle iteration takes, times the number of them; a choice the mean of its
-branches.
-docs/performance.md has the measurements.
+branches. docs/performance.md has the measurements.
 """
 
 from __future__ import annotations
@@ -47,6 +46,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.products import taken_apart
 from dynamo_lite.schedule.call import Evaluation, call, is_linalg
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
+from dynamo_lite.schedule.layers import bytes_besides, waits_for_the_next
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
@@ -445,6 +445,10 @@ def _plain_time(graph: Graph, env: Env) -> float:
     return python + sum(one.number * _numpy_time(one.node, env, one.elided) for one in own)
 
 
+def _layers_time(body: Graph, env: Env) -> float:
+    return _plain_time(body, env) + NS_PER_BYTE * bytes_besides(body, lambda shape: _count(shape, env))
+
+
 def _own_time(node: Node, env: Env) -> float:
     """What a node takes wherever it runs: the arithmetic, and all of an opaque call."""
     if node.kind is NodeKind.LOOP:
@@ -475,7 +479,7 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
     """What plain NumPy takes for a node besides: the call, and memory traffic. elided: without an array of its own."""
     spend()
     if node.kind is NodeKind.LOOP:
-        return _loop_time(node, env, _plain_time)
+        return _loop_time(node, env, _layers_time if waits_for_the_next(node) else _plain_time)
     if node.kind is NodeKind.COND:
         return _cond_time(node, env, _plain_time)
     if node.kind is NodeKind.STORE:

@@ -113,6 +113,30 @@ def test_a_loop_of_open_length_is_not_judged_by_a_call_without_iterations() -> N
     assert not pays(loop_of(lambda x: np.sort(x)), 0, BIG)
 
 
+@pytest.mark.parametrize("size", [30, 300, 1000])
+def test_a_loop_over_layers_does(size: int) -> None:
+    """NumPy fetches a cache line for each element, the program once for several layers."""
+
+    def of_layers(n: Any, x: Any) -> Any:
+        def body(k: Any) -> Any:
+            x[:, :, k] = np.roll(x[:, :, k], 1, axis=0)
+            return ()
+
+        for_range((0, n, 1), (), body)
+        return x
+
+    def of_rows(n: Any, x: Any) -> Any:
+        def body(k: Any) -> Any:
+            x[k] = np.roll(x[k], 1, axis=0)
+            return ()
+
+        for_range((0, n, 1), (), body)
+        return x
+
+    assert pays(of_layers, 9, np.ones((size, size, 9)))
+    assert pays(of_rows, 9, np.ones((9, size, size))) == (size < 300)
+
+
 def test_loops_in_loops_do() -> None:
     def table(n: Any, x: Any) -> Any:
         def outer(i: Any) -> Any:
