@@ -191,4 +191,5 @@ def test_a_long_loop_that_declines_weighs_more_than_short_ones_that_do_not() -> 
                 fast(np.ones(3), 5)
             fast(np.ones(3), 200_000)
     counted = _C.counters(through.__code__)
-    assert counted["retired"] == 1 and counted["declines"] == 16
+    assert counted["retired"] == 1
+    assert 16 <= counted["declines"] < 20  # NB: weighed by time, of which another process may take some
