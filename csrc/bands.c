@@ -465,10 +465,10 @@ dl_bands_may_linger(const DlRun *run)
 {
     const DlBands *bands = run->bands;
     npy_intp size = 0;
-    for (int i = 0; bands != NULL && i < bands->n; i++) {
+    for (int i = 0; i < bands->n; i++) {
         size += bands->waiting[i].size;
     }
-    for (int i = 0; bands != NULL && i < bands->n_made; i++) {
+    for (int i = 0; i < bands->n_made; i++) {
         const DlMade *made = &bands->made[i];
         if (made->array != NULL && (made->is_there || Py_REFCNT(made->array) > 1)) {
             return 0; /* an array of each iteration would have to be there at the same time */

@@ -65,7 +65,7 @@ DlStatus dl_bands_map(DlRun *run, DlMapStep *step);
 /* Note a fresh array, and have its filling wait (cell NULL: nothing is filled in): 0, or 2 where it is to be filled now.
  * is_there: it holds what it is to hold, as zeros from the system do. */
 DlStatus dl_bands_made(DlRun *run, PyObject *array, const char *cell, int is_there);
-/* Whether what waits at the end of an iteration may go on waiting. */
+/* Whether what waits at the end of an iteration may go on waiting; run->bands is not NULL. */
 int dl_bands_may_linger(const DlRun *run);
 /* Whether a map that waits writes into the array of `reg`; run->bands is not NULL. */
 int dl_bands_write(const DlRun *run, const DlReg *reg);

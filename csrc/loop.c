@@ -310,7 +310,7 @@ run_body(Loop *loop, uint64_t number, int *goes_on)
     }
     status = status ? status : hand_on(loop);
     status = status ? status : hand_on_numbers(loop);
-    return status == 0 && !dl_bands_may_linger(run) ? dl_bands_flush(run) : status;
+    return status == 0 && run->bands != NULL && !dl_bands_may_linger(run) ? dl_bands_flush(run) : status;
 }
 
 /* All iterations, or those before a pause; length is at least 1. leaves: fewer where somebody waits. */
@@ -371,7 +371,7 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
     }
     PyMem_Free(state.rows);
     status = status ? status : dl_bands_flush(run);
-    dl_bands_drop(run);
+    dl_bands_drop(run); /* where it declined */
     if (status == 0 && goes_on && taken == length && loop->rest) {
         run->outermost->left = 1;
         run->outermost->taken = (int64_t)taken;

@@ -211,7 +211,7 @@ class Resumes:
                 return _C.BackEdge(loop, loop.depth, self._at_back_edge, self._on_miss)
 
             if self._watcher is None:
-                edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False)
+                edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False, every=True)
             else:
                 edged = self._watcher.with_polls(made, make_edge)
             if any(type(const) is _C.BackEdge for const in edged.co_consts):

@@ -119,6 +119,8 @@ class Watch:
                 return entry
             if make_edge is not None and (edge := make_edge(of, loop)) is not None:
                 return edge
+            if all(one.header != loop.header for one in watched_loops(of)):
+                return None
             outer = None if loop.outer is None else polls.get((id(of), loop.outer))
             known = self._round(of, loop)
             poll = _C.Poll(loop, loop.depth, outer, known, loop.copies, polls.get((id(of), None)))

@@ -28,7 +28,7 @@ from dynamo_lite.config import config
 from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
-from dynamo_lite.watching import Watch
+from dynamo_lite.watching import Watch, _inner
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -596,6 +596,33 @@ def test_a_function_of_short_calls_runs_without_polls_in_its_loops() -> None:
     finally:
         watch.end()
     assert watch.loops_entered
+
+
+def around_neighbours(x: Any, n: int) -> Any:
+    for i in range(n):
+        for k in (-1, 0, 1):
+            x = x * 0.5 + k
+        for j in range(n):
+            x = x + j
+        x = x - i
+    return x
+
+
+@pytest.mark.parametrize("edge_of", ["", "i", "k", "j"])
+def test_short_inner_loops_have_edges_but_no_polls(edge_of: str) -> None:
+    code = decoded(around_neighbours.__code__)
+
+    def name(loop: Any) -> str:
+        return str(code.instrs[loop.header + 1].arg)
+
+    def make_edge(of: Any, loop: Any) -> object | None:
+        return _C.Poll(loop) if loop is not None and name(loop) == edge_of else None
+
+    edged = Watch().with_polls(around_neighbours.__code__, make_edge)
+    polls = [const for const in edged.co_consts if type(const) is _C.Poll]
+    assert {name(poll.place) for poll in polls} == {"i", "j"} | ({edge_of} - {""})
+    for poll in polls:
+        assert name(poll.place) == "k" or _inner(code, poll)
 
 
 def test_calls_of_a_function_that_was_given_other_code_are_specialised() -> None:

@@ -132,9 +132,9 @@ def _is_short(code: Code, loop: Loop) -> bool:
     if given.op in ("BUILD_TUPLE", "BUILD_LIST"):
         return bool(given.arg <= _FEW)
     bounds = [instr.arg for instr in before[-2 - given.arg : -2]] if given.op == "CALL" else []
-    is_range = 0 < len(bounds) < len(before) - 2 and before[-3 - len(bounds)].arg == "range"
+    is_range = 0 < len(bounds) <= min(3, len(before) - 3) and before[-3 - len(bounds)].arg == "range"
     are_known = all(type(bound) is int for bound in bounds) and 0 not in bounds[2:]
-    return is_range and are_known and len(range(*bounds)) <= _FEW
+    return is_range and are_known and len(range(*bounds)[: _FEW + 1]) <= _FEW  # NB: a long one may have no length
 
 
 def _withs(code: Code, index: int) -> int:

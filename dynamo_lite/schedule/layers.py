@@ -1,7 +1,8 @@
 """What loops over layers of arrays cost plainly: of x[:, :, k] every element lies in a cache line of its own.
 
 Enters a loop; leaves the bytes of cache lines that plain NumPy fetches in an iteration besides those that it asks for.
-The program fetches each line once for several iterations, whose kernels run in bands (csrc/bands.c).
+The program fetches each line once for several iterations, whose kernels run in bands (csrc/bands.c). Lines of an array
+that stays in the cache from one iteration to the next are fetched once either way.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 
 LINE = 64  # bytes of a cache line
+BEYOND_CACHE = 3 << 19  # bytes of an array that does not stay there: below, bands were measured to gain nothing
 
 
 def waits_for_the_next(loop: Node) -> bool:
@@ -31,7 +33,8 @@ def bytes_besides(body: Graph, count: Callable[[Sequence[Any]], float]) -> float
                 (source,) = arg.args
                 assert isinstance(source, Node)
                 step = itemsize * count(source.array_type.shape[-1:])
-                found += max(0.0, min(LINE, step) - itemsize) * count(arg.array_type.shape)
+                if itemsize * count(source.array_type.shape) >= BEYOND_CACHE:
+                    found += max(0.0, min(LINE, step) - itemsize) * count(arg.array_type.shape)
     return found
 
 

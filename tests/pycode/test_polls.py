@@ -245,6 +245,33 @@ def test_inner_loops_of_few_rounds_ask_nothing() -> None:
     assert len(names) == 7
 
 
+def odd_ranges(n: int) -> int:
+    total = 0
+    for i in range(n):
+        for j in range(10**30):
+            if j > 2:
+                break
+            total += j
+        for j in range(10**30, -(10**30), -(10**30)):
+            total += j
+        for j in range(3, 0):
+            total += j
+        try:
+            for j in range(1, 2, 3, 4):  # type: ignore[call-overload]
+                total += j
+        except TypeError:
+            total += i
+    return total
+
+
+def test_ranges_without_a_length_and_with_too_many_bounds() -> None:
+    made, log = with_polls(odd_ranges, lambda n: True, loops_only=True)
+    assert made(4) == odd_ranges(4)
+    code = decoded(odd_ranges.__code__)
+    outer, endless, *_ = loops(code)
+    assert {place for place, _ in log} == {outer.header, endless.header}
+
+
 def test_all_loops_ask_where_each_round_has_to() -> None:
     log: list[Any] = []
 

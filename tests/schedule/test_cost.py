@@ -137,6 +137,19 @@ def test_a_loop_over_layers_does(size: int) -> None:
     assert pays(of_rows, 9, np.ones((9, size, size))) == (size < 300)
 
 
+def test_a_loop_over_layers_that_stay_in_the_cache_does_not() -> None:
+    def copied(n: Any, x: Any, y: Any) -> Any:
+        def body(k: Any) -> Any:
+            y[:, :, k] = np.roll(x[:, :, k], 1, axis=0)
+            return ()
+
+        for_range((0, n, 1), (), body)
+        return y
+
+    for size, expected in ((250, False), (300, True)):
+        assert pays(copied, 3, np.ones((size, size, 3)), np.ones((size, size, 3))) == expected
+
+
 def test_loops_in_loops_do() -> None:
     def table(n: Any, x: Any) -> Any:
         def outer(i: Any) -> Any:
