@@ -175,7 +175,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
             return 1;
         }
         dl_round_cool(round, 0);
-        round->plain = round->n_plain = 0;
+        round->plain = round->n_plain = round->n_begun = 0;
         round->spent = (uint64_t)(dl_thresholds.hot_loop - dl_thresholds.sampled_rounds); /* what is missing until it is hot */
         return 0;
     }
@@ -183,7 +183,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     round->retry_at = time + round->patience;
     round->loses = 1;
     dl_round_cool(round, 0);
-    round->plain = round->n_plain = 0; /* as it goes on, it may take other times */
+    round->plain = round->n_plain = round->n_begun = 0; /* as it goes on, it may take other times */
     return 0;
 }
 
@@ -204,6 +204,7 @@ static PyGetSetDef round_getset[] = {
 static PyMemberDef round_members[] = {
     {"plain", T_ULONGLONG, offsetof(DlRound, plain), READONLY, "nanoseconds of plain rounds"},
     {"n_plain", T_ULONGLONG, offsetof(DlRound, n_plain), READONLY, "how many those were"},
+    {"n_begun", T_ULONGLONG, offsetof(DlRound, n_begun), READONLY, "how often the loop was seen to begin meanwhile"},
     {"entered", T_ULONGLONG, offsetof(DlRound, entered), READONLY, "how often compiled code took over"},
     {"hot", T_BOOL, offsetof(DlRound, hot), READONLY, "it takes over at the next back edge"},
     {"loses", T_BOOL, offsetof(DlRound, loses), READONLY, "compiled rounds took longer"},

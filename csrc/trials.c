@@ -8,6 +8,7 @@
    plainly for the sake of knowing, where most of it is spent in programs, of which the cost model has judged each. */
 #include "trials.h"
 
+#include <math.h>
 #include <sys/resource.h>
 
 #include "numpy_api.h"
@@ -130,6 +131,15 @@ dl_trial_choose(DlTrial *trial)
     return DL_TRY_COMPILED_TIMED;
 }
 
+/* What a plain call takes at most, as far as the latest tell: the shortest of them, or what all of them have taken on the
+   average. NB: of a function that now and then does much more the latest one or two may have done just that. */
+static double
+usual_plain(const DlTrial *trial)
+{
+    double mean = trial->sum_plain / (double)trial->all_plain;
+    return fmin(trial->least_plain, mean);
+}
+
 /* Count what compiled calls have taken less than the shortest of the plain ones before and after them. */
 static void
 settle(DlTrial *trial)
@@ -137,12 +147,12 @@ settle(DlTrial *trial)
     if (trial->n_plain == 0) {
         return;
     }
-    double plain = trial->before > 0 && trial->before < trial->least_plain ? trial->before : trial->least_plain;
+    double now = usual_plain(trial), plain = trial->before > 0 && trial->before < now ? trial->before : now;
     if (trial->compiled > 0) {
         trial->saved += (plain - trial->compiled) * (double)(trial->all_compiled - trial->then);
     }
     trial->then = trial->all_compiled;
-    trial->before = trial->least_plain;
+    trial->before = now;
 }
 
 /* Let the verdict stand for a while: not for long at first, where few plain calls were timed, one of which may have
@@ -176,7 +186,7 @@ judge(DlTrial *trial)
     int is_known = trial->n_plain > 0 || (trial->all_plain >= dl_thresholds.tried_plain && !is_stale(trial));
     /* NB: a plain call among compiled ones meets cold caches; of short ones another one tells whether that was it. */
     int is_seen = trial->n_plain != 1 || trial->plain >= dl_thresholds.brief_call;
-    double plain = trial->n_plain > 0 ? trial->least_plain : trial->plain;
+    double plain = trial->n_plain > 0 ? usual_plain(trial) : trial->plain;
     int gains = is_known && is_seen && trial->compiled * dl_thresholds.clear <= plain;
     if (gains || (trial->vouched && !trial->doubtful)) {
         decide(trial, 0);
@@ -227,6 +237,7 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, DlEndin
         trial->least_plain = trial->n_plain && trial->least_plain < time ? trial->least_plain : time;
         add_time(&trial->plain, &trial->n_plain, time);
         trial->all_plain++;
+        trial->sum_plain += time;
     }
     else {
         trial->vouched = time >= dl_thresholds.tried_time && native >= dl_thresholds.vouched * time
@@ -277,7 +288,8 @@ dl_trial_savings(const DlTrial *trials)
         if (trial->all_plain == 0 || trial->compiled <= 0) {
             continue;
         }
-        PyObject *row = Py_BuildValue("(ddK)", trial->saved * 1e-9, (trial->plain - trial->compiled) * 1e-9,
+        double plain = fmin(trial->plain, trial->sum_plain / (double)trial->all_plain);
+        PyObject *row = Py_BuildValue("(ddK)", trial->saved * 1e-9, (plain - trial->compiled) * 1e-9,
                                       (unsigned long long)(trial->all_compiled - trial->then));
         if (row == NULL || PyList_Append(list, row) < 0) {
             Py_CLEAR(list);

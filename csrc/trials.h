@@ -51,7 +51,8 @@ typedef struct {
     char doubtful;                /* the cost model expects little: that programs take the time vouches for nothing */
     uint32_t rest, patience;      /* calls until they are tried again; how many that were last time */
     uint32_t unsettled;           /* compiled calls since the latest that counted */
-    double before;                /* least_plain at the verdict before */
+    double sum_plain;             /* what all_plain have taken */
+    double before;                /* what a plain call took at the verdict before */
     uint64_t then;                /* all_compiled at the latest verdict for which calls were timed plainly */
     double saved;                 /* what compiled calls up to then took less */
 } DlTrial;

@@ -32,6 +32,7 @@ typedef struct DlPoll {
     char hot;      /* of a function: its calls are dispatched */
     int nudged;    /* of a loop: the one around it was asked to be entered first */
     char off;      /* there is nothing to be had here */
+    uint64_t last;         /* when the clock was looked at */
     PyObject *place;       /* what on_hot needs to know of a loop */
     int rounds;            /* of a loop, from one question to the next */
     PyObject *without;     /* of a function: its code without polls; or NULL */
@@ -46,7 +47,7 @@ typedef struct DlPoll {
     uint64_t passed;       /* rounds, or calls, up to the last question */
     uint64_t around;       /* how far the loop around it was then */
     uint64_t answering;    /* how long compiling had taken then */
-    uint64_t last;         /* when the clock was looked at */
+
     int depth;             /* stack slots in use at the header */
     struct DlPoll *outer;  /* of the loop around; or NULL */
     struct DlPoll *entry;  /* of the function; or NULL */
@@ -289,15 +290,22 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     dl_hook_take_back(tstate);
     passing = NULL;
     double time = brief ? dl_brief_note(&poll->brief, &stopwatch) : dl_stopwatch_time(&stopwatch);
-    if (!brief) {
+    if (brief) {
+        trial->sum_plain += time;
+        trial->all_plain++;
+    }
+    else {
         dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, DL_ENDS);
     }
     double answering = (double)(dl_thread.answering - stopwatch.answering);
     if (answering <= dl_thresholds.unsettled / 4 * time) { /* little was compiled meanwhile */
         time -= brief ? 0 : answering;
+        /* Not more than has passed since the last time: of a function that calls itself, calls are within calls. */
+        uint64_t now = dl_now(), all = (uint64_t)(time * poll->stride), passed = now - poll->last;
+        poll->last = now;
         poll->calls += (uint64_t)poll->stride;
-        poll->spent += (uint64_t)(time * poll->stride);
-        poll->heat += (uint64_t)(time * poll->stride);
+        poll->spent += all < passed ? all : passed;
+        poll->heat += all < passed ? all : passed;
         poll->hot = (double)poll->heat >= dl_thresholds.hot_function && dl_now() >= poll->cool_until;
         double usual = brief ? poll->brief.time : trial->plain;
         int has_arrays = trial != &poll->trials[0];
@@ -446,6 +454,7 @@ round_is_due(DlPoll *poll)
     poll->answering = dl_thread.answering;
     if (poll->frame != frame || poll->call != call || poll->around != around || !is_settled) {
         /* what passed meanwhile is not this loop's, begun anew, or much compiling is in it */
+        round->n_begun += poll->frame != frame || poll->call != call || poll->around != around;
         poll->frame = frame;
         poll->call = call;
         poll->around = around;

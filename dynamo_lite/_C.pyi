@@ -642,6 +642,7 @@ class Round:
 
     plain: int
     n_plain: int
+    n_begun: int
     entered: int
     savings: tuple[float, float, int]
     hot: bool

@@ -57,7 +57,9 @@ class Watch:
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
         self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
         self.kinds: dict[_C.Round, LoopKind] = {}  # of innermost loops
-        self.looked_into: dict[_C.Round, int] = {}  # the greatest of those in a loop, in its own code
+        self.looked_into: dict[_C.Round, list[_C.Round]] = {}  # the innermost ones in a loop, in its own code
+        self.expected: dict[_C.Round, tuple[float, float]] = {}  # until when a loop is known to run, and guessed
+        self.refuted: set[_C.Round] = set()  # innermost loops that were compiled, and are not native
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
         self.whiles = Whiles()
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
@@ -266,6 +268,7 @@ class Watch:
             before = budget.taken()
             with self.budget.attempt(saved, goes_on, _key(code)), own_modules:
                 entry = compiler.miss(function, slots)
+            self._expect_again(compiler)
             if compiler.is_waiting(code):
                 self.given_up[code] = budget.taken() - before
             else:
@@ -390,34 +393,55 @@ class Watch:
         if round_ is None or not round_.n_plain:
             return True
         if round_ not in self.looked_into:
-            self.looked_into[round_] = self._kind_of_inner(decoded(code), poll, function.__globals__, held)
-        is_numeric = self._is_numeric(round_)
+            self.looked_into[round_] = self._inner_of(decoded(code), poll, function.__globals__, held)
         own = self._own_share()  # of the time that passes
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
         ahead, guessed, is_long = 0.0, 0.0, True
         most = (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain
         rounds = items_left(stack[-1]) if stack else None
-        if poll.place.over != "for" and not round_.entered:
-            find = functools.partial(comparisons, decoded(code), poll.place.header)
-            coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
-            ahead = min((coming or 0.0) * each, most)
-            if coming is None and self._is_numeric(round_, OF_ELEMENTS):
-                guessed = self.limits.as_long * plain
+        is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
+        is_called = not is_resumed and _key(code) in self.names
+        is_inner = poll.place.outer is not None or not is_called
+        way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
+        if poll.place.over != "for":
+            if not round_.entered:
+                find = functools.partial(comparisons, decoded(code), poll.place.header)
+                coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
+                ahead = min((coming or 0.0) * each, most)
+                if coming is None and self._is_numeric(round_, OF_ELEMENTS):
+                    guessed = self.limits.as_long * plain
+            if is_inner and round_.n_begun >= self.limits.tried_plain:
+                is_long = plain >= max(self.limits.short_loop, way_in) * round_.n_begun
         elif rounds is not None and runs_out(decoded(code), poll.place.header):
             left = rounds * each
             ahead = min(left, most)
-            is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
-            is_called = not is_resumed and _key(code) in self.names
-            is_inner = poll.place.outer is not None or not is_called
-            way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
-        factor = self.limits.budget_numbers if is_numeric else self.limits.budget_known
-        if is_numeric:
+        if self._is_numeric(round_):
             guessed = max(guessed, self._calls_to_come(code))
-        if ahead and self._is_numeric(round_, OF_ELEMENTS):
-            factor = self.limits.budget_elements
-        self.budget.expects(round_, max(ahead * factor, guessed * self.limits.budget_guessed))
+        now = process_time()
+        self.expected[round_] = now + ahead, now + guessed
+        self._expect(round_)
         return is_long
+
+    def _expect(self, round_: _C.Round) -> None:
+        """Tell the budget what a loop is known to take from now on, and how many times as much counts."""
+        known, guessed = (max(0.0, until - process_time()) for until in self.expected[round_])
+        factor = self.limits.budget_known
+        if self._is_numeric(round_, OF_ELEMENTS):
+            factor = self.limits.budget_elements
+        elif self._is_numeric(round_):
+            factor = self.limits.budget_numbers
+        self.budget.expects(round_, max(known * factor, guessed * self.limits.budget_guessed))
+
+    def _expect_again(self, compiler: Compilation) -> None:
+        """See which of the loops that promised much were compiled, and are no native loops: they promise it no more."""
+        found = {(one.filename, one.line) for one in compiler.loops.values() if one.outcome in ("segments", "plain")}
+        places = {round_: (key[0], key[3][0]) for key, round_ in self.rounds.items()}
+        refuted = {round_ for round_, known in self.kinds.items() if known.kind and places[round_] in found}
+        if refuted != self.refuted:
+            self.refuted = refuted
+            for round_ in self.expected:
+                self._expect(round_)
 
     def _calls_to_come(self, code: types.CodeType) -> float:
         """Seconds that further calls of a function are expected to take: as long again as the calls so far, once there
@@ -431,22 +455,27 @@ class Watch:
         """The poll at the entry of a function; None where it has none."""
         return next((poll for poll, file, line, _ in self.entries if (file, line) == _key(code)), None)
 
-    def _kind_of_inner(self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]) -> int:
-        """Note which kinds the innermost loops in that of a poll are of; the greatest one. held: by its variables."""
+    def _inner_of(
+        self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]
+    ) -> list[_C.Round]:
+        """The innermost loops in that of a poll, of which it notes the kinds. held: by its variables."""
         for one in _inner(code, poll):
             inner = self._round(code, one)
             if inner not in self.kinds:
                 self.kinds[inner] = kind_of(code, one, names, held)
-        return max(self.kinds[self._round(code, one)].kind for one in _inner(code, poll))
+        return [self._round(code, one) for one in _inner(code, poll)]
 
     def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
         """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls; of
         numbers, or of arrays so small that nearly all of an operation's time goes into its call."""
         spent = 0
         for inner, found in self.kinds.items():
+            if inner in self.refuted:
+                continue
             is_small = found.kind == OF_ARRAYS and least <= OF_NUMBERS and self._is_of_small_arrays(inner, found)
             spent += inner.plain if found.kind >= least or is_small else 0
-        return self.looked_into[round_] >= least or spent > self.limits.numeric_share * round_.plain
+        own = [self.kinds[inner].kind for inner in self.looked_into[round_] if inner not in self.refuted]
+        return max(own, default=0) >= least or spent > self.limits.numeric_share * round_.plain
 
     def _is_of_small_arrays(self, inner: _C.Round, found: LoopKind) -> bool:
         taken = self._own_share() * inner.plain * 1e-9

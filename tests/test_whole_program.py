@@ -498,7 +498,7 @@ def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None
     watch = Watch(policy.Thresholds(numeric_share=0.5, small_operation=1e-9))
     numbers, others, around = map(Rounds, (60, 40, 100))
     watch.kinds.update({numbers: LoopKind(OF_NUMBERS), others: LoopKind(0)})  # type: ignore[dict-item]
-    watch.looked_into[around] = 0  # type: ignore[index]
+    watch.looked_into[around] = []  # type: ignore[index]
     assert watch._is_numeric(around)  # type: ignore[arg-type]
     assert not watch._is_numeric(around, OF_ELEMENTS)  # type: ignore[arg-type]
     numbers.plain = 45
@@ -508,8 +508,25 @@ def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None
         watch.kinds[others] = LoopKind(OF_ARRAYS, 5)  # type: ignore[index]
         assert watch._is_numeric(around) is is_small  # type: ignore[arg-type]
     others.n_plain = 5
-    watch.looked_into[around] = OF_NUMBERS  # type: ignore[index]
+    watch.looked_into[around] = [numbers]  # type: ignore[index,list-item]
     assert watch._is_numeric(around)  # type: ignore[arg-type]
+    watch.refuted.add(numbers)  # type: ignore[arg-type]
+    assert not watch._is_numeric(around)  # type: ignore[arg-type]
+
+
+def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_win() -> None:
+    limits = policy.Thresholds(budget_known=2.0, budget_numbers=10.0)
+    watch, round_ = Watch(limits), _C.Round()
+    expected: list[float] = []
+    watch.budget.expects = lambda _, seconds: expected.append(seconds)  # type: ignore[method-assign]
+    watch.rounds[("file.py", "f", "FOR_ITER", (7, 9, 4, 8))] = round_
+    watch.kinds[round_], watch.looked_into[round_] = LoopKind(OF_NUMBERS), [round_]
+    watch.expected[round_] = time.process_time() + 100.0, 0.0
+    watch._expect(round_)
+    for outcome in ("segments", "native"):
+        loops_ = {("file.py", 7, "f"): types.SimpleNamespace(filename="file.py", line=7, outcome=outcome)}
+        watch._expect_again(types.SimpleNamespace(loops=loops_))  # type: ignore[arg-type]
+    assert [round(one, -1) for one in expected] == [1000.0, 200.0, 1000.0]
 
 
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
@@ -656,6 +673,54 @@ changed.__defaults__ = (2,)
         watch.end()
     names_of_calls = [each.opname for each in dis.get_instructions(many, adaptive=True) if "CALL" in each.opname]
     assert "CALL_PY_EXACT_ARGS" in names_of_calls
+
+
+def test_of_a_function_that_calls_itself_no_time_counts_twice() -> None:
+    source = """
+def halved(x, depth):
+    x = x * 2.0 - x[0] + 1.0
+    return x if depth == 0 else halved(x, depth - 1) + halved(x, depth - 1)
+"""
+    cold = {"hot_function": 1e6, "hot_loop": 1e6}
+    watch = Watch(policy.Thresholds(**cold, operations=1, polls_after=0.0, short_function=0.0))
+    names: dict[str, Any] = {}
+    exec(watch.watched(compile(source, "mine.py", "exec")), names)
+    began = time.perf_counter()
+    try:
+        for _ in range(3):
+            names["halved"](np.ones(4), 9)
+    finally:
+        watch.end()
+    took = time.perf_counter() - began
+    (poll,) = (poll for poll, *_ in watch.entries)
+    assert 0.2 * took < poll.spent * 1e-9 <= took and poll.calls > 500
+
+
+def searching(rows: int, longest: int) -> int:
+    found = 0
+    for row in range(rows):
+        left = row % longest
+        while left:
+            left, found = left - 1, found + left
+    return found
+
+
+def test_a_loop_that_begins_often_and_ends_soon_is_not_entered() -> None:
+    cold = {"hot_function": 1e6, "hot_loop": 1e6, "look": 0.0}
+    watch = Watch(policy.Thresholds(**cold, operations=1, polls_after=0.0, short_call=0.0, together=0))
+    function: Any = types.FunctionType(watch.watched(searching.__code__), globals())
+    try:
+        function(400, 8)
+    finally:
+        watch.end()
+    polls = [const for const in function.__code__.co_consts if type(const) is _C.Poll and const.round is not None]
+    (inner,) = (poll for poll in polls if poll.place.outer is not None)
+    assert 200 < inner.round.n_begun <= 400 and inner.round.n_plain > 400
+    names: tuple[dict[str, Any], list[Any]] = {"left": 3, "found": 0}, [iter(range(100))]
+    assert not watch._look_ahead(inner, function, names[1], names[0])
+    for limit in ("short_loop", "way_in"):
+        watch.limits = replace(watch.limits, **{limit: 0.0})
+    assert watch._look_ahead(inner, function, names[1], names[0])
 
 
 def test_folders_that_packages_were_installed_into_hold_no_users_files(

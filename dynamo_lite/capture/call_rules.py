@@ -31,7 +31,7 @@ from dynamo_lite.capture import (
     scopes,
     text_methods,
 )
-from dynamo_lite.capture.choices import as_whole, choose, data_condition, may_choose, split
+from dynamo_lite.capture.choices import as_whole, choose, data_condition, first_either, may_choose, split
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.handlers import operators
@@ -160,7 +160,7 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         raise Break("random" if _is_random(target) else "c-function", target.__qualname__)
     if not kwargs and text_methods.knows(target):
         return text_methods.call(machine, target, None, args)
-    either = _first_either(machine, args) if ops.lookup(target) is not None else None
+    either = first_either(machine, args) if ops.lookup(target) is not None else None
     if either is not None:
         place, value = either
 
@@ -196,14 +196,6 @@ def is_opaque(target: Any) -> bool:
 
 
 OPAQUE.append(is_opaque)
-
-
-def _first_either(machine: Machine, args: Args) -> tuple[int, EitherValue] | None:
-    for place, arg in enumerate(args):
-        value = machine.realised(arg)
-        if isinstance(value, EitherValue):
-            return place, value
-    return None
 
 
 def _lookup(target: Any) -> Rule | None:

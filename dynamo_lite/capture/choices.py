@@ -114,10 +114,22 @@ def may_choose(machine: Machine, values: list[Value]) -> bool:
     return stay_small(tracer, tracer.root.inputs)
 
 
+def first_either(machine: Machine, args: list[Value]) -> tuple[int, EitherValue] | None:
+    """The first of some arguments that is one or another, and its place."""
+    for place, arg in enumerate(args):
+        value = machine.realised(arg)
+        if isinstance(value, EitherValue):
+            return place, value
+    return None
+
+
 def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value]) -> Value:
     """What `operate` makes of a value that is one or the other: it runs on the one that it is."""
     if isinstance(value.condition, Value):
         break_("data-dependent-number", f"the type of {a_kind(value)}")
+    known = None if isinstance(value.condition, Node) else machine.tracer.graph.facts.decide(value.condition)
+    if known is not None:  # inside of another choice by the same condition
+        return operate(value.first if known else value.second)
     return either_way(machine, value.condition, lambda: operate(value.first), lambda: operate(value.second))
 
 
@@ -143,7 +155,7 @@ def either_way(machine: Machine, condition: GoesOn, then: Callable[[], Value], o
     what = "an expression"
     first, second = (realise(tracer, value) for value in values)
     is_scalar = isinstance(first, EitherValue | ArrayValue) or as_scalar(first) is not None
-    if not is_scalar or _alike(first, second):
+    if not is_scalar or _alike(first, second) or _differ_in_extents(merge, first, second):
         result = merge.value(what, (first, second), (True, True))
     else:
         result = EitherValue(None, condition, _handed(merge, first, 0), _handed(merge, second, 1))
@@ -185,6 +197,13 @@ def _alike(first: Value, second: Value) -> bool:
         return first.node.array_type == second.node.array_type
     one, other = as_scalar(first), as_scalar(second)
     return one is not None and other is not None and kind_of(one) == kind_of(other)
+
+
+def _differ_in_extents(merge: Merge, first: Value, second: Value) -> bool:
+    """Whether two values are arrays that a choice may hand out as one of open extents."""
+    if not merge.merges_extents or not isinstance(first, ArrayValue) or not isinstance(second, ArrayValue):
+        return False
+    return bool(first.node.array_type.ndim) and alike_but_for_extents(first.node.array_type, second.node.array_type)
 
 
 def as_number(tracer: Tracer, region: Region, goes_on: GoesOn) -> Scalar:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.choices import first_either, split
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.state import Drawn
 from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, ObjectValue, Value, callable_name
@@ -42,6 +43,13 @@ def draw(machine: Machine, owner: Value, function: Any, args: list[Value], kwarg
             raise Break("random", f"{callable_name(function)} of a {bits.__name__}")
     if method.name == "shuffle":
         return _shuffle(machine, owner, method, args, kwargs)
+    if (either := first_either(machine, args)) is not None:
+        place, value = either
+
+        def drawn(one: Value) -> Value:
+            return draw(machine, owner, function, [*args[:place], one, *args[place + 1 :]], kwargs)
+
+        return split(machine, value, drawn)
     operands, params = _bound(machine, method, function, args, kwargs)
     bound = ops.Bound("draw", (_generator(machine, owner), *operands), params)
     result = numpy_rules.complete(machine, bound)

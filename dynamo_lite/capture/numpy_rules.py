@@ -431,7 +431,7 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
         return None
     if value.node.array_type.dtype.char not in "bBhHiIlLqQfd":
         return None
-    known = _number_read_before(tracer, value.node)
+    known = _number_of_sum(machine, value.node) or _number_read_before(tracer, value.node)
     if known is not None:
         return NumberValue(None, known)
     if len(tracer.carried) >= MAX_READ:
@@ -441,6 +441,28 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     tracer.alternatives[name] = ()  # an object of its own
     ops.call(tracer.graph, "scalar_number", (value.node,), {"yields": (symbol,)}, tracer.location())
     return NumberValue(None, symbol)
+
+
+_SUMS = {"scalar_add": "add", "scalar_subtract": "sub"}
+
+
+def _number_of_sum(machine: Machine, node: Node) -> Scalar | None:
+    """The int that a sum of int64 scalars is, by those of its operands: of x + 100 and x + 1 the difference is known.
+    One that does not fit, for which NumPy warns, is found where it is evaluated."""
+    if node.op not in _SUMS or node.array_type.dtype != np.int64:
+        return None
+    numbers: list[Scalar] = []
+    for arg in node.args:
+        if isinstance(arg, Node):
+            read = read_number(machine, ArrayValue(None, arg), True) if arg.array_type.dtype == np.int64 else None
+            if not isinstance(read, NumberValue):
+                return None
+            numbers.append(read.expr)
+        elif kind_of(arg) == "int":
+            numbers.append(arg)
+        else:
+            return None
+    return make(_SUMS[node.op], *numbers)
 
 
 def read_result(machine: Machine, value: Value, ints: bool = True) -> Value:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.parameters import (
     REFUSALS,
@@ -279,8 +279,13 @@ def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
         except REFUSALS as error:
             raise OpError(f"arange: {error}") from None
         return ArrayType(result.dtype, result.shape)
-    if any(kind_of(arg) != "int" for arg in args):  # type: ignore[arg-type]
-        raise OpError("arange of floats that are not constant")
+    kinds = {kind_of(arg) for arg in args}  # type: ignore[arg-type]
+    if not kinds <= {"int", "float"}:
+        raise OpError("arange of bools that are not constant")
+    if "float" in kinds:
+        if params.get("dtype", _F8) != _F8:
+            raise OpError(f"arange of floats as {params['dtype']}")
+        return ArrayType(_F8, (settle(_quotient_up(args, ask), ask),))
     dtype = params.get("dtype", _I8)
     if dtype.kind not in "ifc" or dtype.itemsize < 8:
         raise OpError(f"arange of {dtype} may overflow")
@@ -299,6 +304,22 @@ def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
     except Undecided:  # in some iterations of a loop it has elements, in others it has none
         length = make("max", length, 0)
     return ArrayType(dtype, (settle(length, ask),))
+
+
+def _quotient_up(args: tuple[Any, ...], ask: Relate) -> Scalar:
+    """How many steps lie between two numbers, if one of the three is a float, as PyArray_ArangeObj counts them."""
+    start, stop, step = args
+    if not ask(ScalarOp("ne", "bool", (step, 0))):
+        raise OpError("arange with step 0 raises")
+    quotient = make("truediv", make("sub", stop, start), step)
+    if not ask(ScalarOp("gt", "bool", (quotient, 0.0))):
+        if ask(ScalarOp("lt", "bool", (quotient, 0.0))):
+            return 0
+        raise OpError("arange of no distance")  # or of one so small that its quotient is 0, for which NumPy has a rule
+    if not ask(ScalarOp("le", "bool", (quotient, float(_MOST)))):
+        raise OpError("arange of so many elements")
+    whole = make("trunc", quotient)
+    return whole if ask(ScalarOp("eq", "bool", (quotient, make("add", whole, 0.0)))) else make("add", whole, 1)
 
 
 def _long_arange(args: tuple[Any, ...], params: dict[str, Any]) -> ArrayType | None:

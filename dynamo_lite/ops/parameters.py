@@ -299,7 +299,9 @@ def number(value: Any) -> Scalar:
         return value.item()
     if is_scalar(value):
         return operand(value)  # type: ignore[return-value]
-    raise OpError(f"{type(value).__name__} is no Python number")
+    if isinstance(value, Node) and value.array_type.scalar and value.array_type.dtype == np.int64:
+        raise NotRead(value, True)
+    raise OpError(f"{described(value)} is no Python number")
 
 
 def _plain_number(value: Any) -> Any:

@@ -340,3 +340,17 @@ def test_of_brief_calls_one_plain_one_that_took_long_decides_nothing() -> None:
     for _ in range(12):
         fast(1)
     assert log.count("plain") == 2
+
+
+def test_a_plain_call_that_did_more_than_plain_ones_do_decides_nothing() -> None:
+    class Now(dict[str, float]):
+        """The first plain call that is timed once more takes long."""
+
+        def __getitem__(self, how: str) -> float:
+            return SLOW if log[-2:] == ["compiled", how] and 30 < len(log) < 45 else QUICK
+
+    log: list[str] = []
+    fast = made(Now(), 4 * QUICK, log)
+    for _ in range(60):
+        fast(1)
+    assert log[40:].count("compiled") < 12
