@@ -57,6 +57,7 @@ from dynamo_lite.graph.scalar import (
     normal_comparison,
     simplify,
     symbols_of,
+    terms_of,
 )
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import Code
@@ -672,10 +673,12 @@ class Tracer:
         # Where sizes were found to be equal after a branch was traced, its arms have to know what names them alike.
         types = [type_ for node in graph.nodes for type_ in _types_of(node)]
         sizes = dict.fromkeys(dim for type_ in types for dim in type_.shape if not isinstance(dim, int))
-        for size in sizes:
-            named = self.canonical(size)
-            if named != size:
-                graph.facts.learn(make("eq", size, named), True)
+        # NB: parts first, of which more may be known outside: a number of the arm itself may be in the whole.
+        renamed = [size for size in sizes if self.canonical(size) != size]
+        for part in dict.fromkeys(part for size in renamed for part in _parts_of(size)):
+            named = self.canonical(part)
+            if named != part:
+                graph.facts.learn(make("eq", part, named), True)
         for node in graph.nodes:
             for name in node.params.keys() - {"yields"} if node.kind is NodeKind.CALL else ():
                 node.params[name] = map_scalars(node.params[name], self.canonical)
@@ -746,3 +749,9 @@ class Tracer:
 def _types_of(node: Node) -> tuple[ArrayType, ...]:
     """The types of what a node yields; none for a store."""
     return node.type if isinstance(node.type, tuple) else () if node.type is None else (node.type,)
+
+
+def _parts_of(size: Scalar) -> list[Scalar]:
+    """The ints in a size, each after those in it; the last one is the size."""
+    parts = [part for term in terms_of(size) for part in (*term.operands, term)] or [size]
+    return [part for part in parts if is_symbolic(part) and kind_of(part) == "int"]

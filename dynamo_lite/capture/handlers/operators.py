@@ -364,6 +364,8 @@ def known_equal(machine: Machine, lhs: Value, rhs: Value) -> bool:
         return True  # containers ask for identity first
     if _is_array(lhs) or _is_array(rhs):
         raise Break("unsupported-operation", "comparison of sequences that hold arrays")
+    if isinstance(lhs, EitherValue) or isinstance(rhs, EitherValue):
+        raise Break("data-dependent-number", "a comparison with an item of a sequence")
     refuse_nan(machine.tracer, lhs)
     result = compare(machine, "==", lhs, rhs)
     if isinstance(result, NumberValue):
@@ -456,14 +458,19 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
 @handles("CONTAINS_OP")
 def contains_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     item, container = machine.popn(frame, 2)
+    frame.push(_is_in(machine, item, container, instr.arg == "in"))
+
+
+def _is_in(machine: Machine, item: Value, container: Value, wanted: bool) -> Value:
+    """Whether item is in container, or is not where that is wanted."""
+    if isinstance(item, EitherValue):
+        return split(machine, item, lambda one: _is_in(machine, one, container, wanted))
     if isinstance(item, CharacterValue):
-        frame.push(is_among(machine, item, container, instr.arg == "in"))
-        return
+        return is_among(machine, item, container, wanted)
     open_ = _is_in_array(machine, item, container) or _is_one_of(machine, item, container)
     if open_ is not None:
-        frame.push(NumberValue(None, make("not", open_) if instr.arg == "not in" else open_))
-        return
-    frame.push(ConstantValue(None, contains(machine, item, container) != (instr.arg == "not in")))
+        return NumberValue(None, open_ if wanted else make("not", open_))
+    return ConstantValue(None, contains(machine, item, container) is wanted)
 
 
 def _is_in_array(machine: Machine, item: Value, container: Value) -> Scalar | None:
