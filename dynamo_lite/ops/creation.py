@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
+from dynamo_lite.graph.opdef import Undecided, demand
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, terms_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.parameters import (
     REFUSALS,
@@ -50,7 +50,7 @@ from dynamo_lite.ops.registry import (
     define,
     spell,
 )
-from dynamo_lite.ops.shapes import settle
+from dynamo_lite.ops.shapes import is_open, settle
 
 _F8 = np.dtype(np.float64)
 _I8 = np.dtype(np.int64)
@@ -270,6 +270,8 @@ def _bind_full_like(
 def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     if any(isinstance(arg, Node) for arg in args):
         raise OpError("arange of values of the graph")
+    if not all(_is_near(arg, ask) for arg in args):  # type: ignore[arg-type]
+        raise OpError("arange of integers of which NumPy's sum may overflow")
     if not any(map(is_symbolic, args)):
         if long := _long_arange(args, params):
             return long
@@ -304,6 +306,21 @@ def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
     except Undecided:  # in some iterations of a loop it has elements, in others it has none
         length = make("max", length, 0)
     return ArrayType(dtype, (settle(length, ask),))
+
+
+_NEAR = 1 << 61  # sums and differences of two such numbers fit 64 bits
+
+
+def _is_near(number: Scalar, ask: Relate) -> bool:
+    """Whether NumPy's distance of a number that may be an np.int64 from another one cannot overflow: it wraps then, and
+    warns, where the length of our own computes with Python's ints. Those that only the run knows may be read from one.
+    """
+    if not is_symbolic(number):
+        return type(number) is not int or abs(number) <= _NEAR
+    parts = (number, *(operand for term in terms_of(number) for operand in term.operands))
+    if kind_of(number) != "int" or not any(map(is_open, parts)):
+        return True
+    return demand(ask, make("ge", number, -_NEAR)) and demand(ask, make("le", number, _NEAR))
 
 
 def _quotient_up(args: tuple[Any, ...], ask: Relate) -> Scalar:

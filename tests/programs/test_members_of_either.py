@@ -79,3 +79,41 @@ def test_a_length_that_is_found_to_be_one_after_the_first_arm() -> None:
             compile=watched.compile_loops,
             compile_options={"backend": "numba"},
         )
+
+
+FAR = (2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1, 2**62, -(2**62), 3, -4, 0)
+
+
+def of_two(a: Array, b: Array, c: Any) -> Any:
+    return np.arange(a[0], b[0], c)
+
+
+def of_one_and_pythons(a: Array, b: Array, c: Any) -> Any:
+    return np.arange(a[0], int(b[0]), c)
+
+
+def ends_far_away(a: Array, b: Array, c: Any) -> Any:
+    return np.arange(a[0], np.int64(-(2**63)), c)
+
+
+def of_floats(a: Array, b: Array, c: Any) -> Any:
+    return np.arange(a[0], b[0], float(c))
+
+
+def in_turn(a: Array, b: Array, c: Any) -> Any:
+    n = 0
+    for i in range(3):
+        u = np.arange(a[i], b[i], c)
+        n += len(u)
+    return n, u
+
+
+@pytest.mark.parametrize("fn", [of_two, of_one_and_pythons, ends_far_away, of_floats, in_turn])
+def test_distances_that_wrap(fn: Any) -> None:
+    """Of np.int64 they do, with a warning, and an arange without elements is none, or the other way round."""
+    for c in (1, -3, np.int64(5), 2**63 - 1):
+        fast = dynamo_lite.compile(fn, options=OPTIONS)
+        for p, q in itertools.product(FAR, FAR):
+            if 50 < abs((q - p) // int(c)) < 2**58:
+                continue  # an array that long would be made
+            require_equal(fn, lambda p=p, q=q, c=c: (np.full(3, p), np.full(3, q), c), compile=lambda _: fast, calls=1)  # type: ignore[misc]  # noqa: B023
