@@ -267,9 +267,13 @@ def _facts(inside: Facts, outside: Facts, numbers: list[Symbol], symbols: Mappin
         for condition in (make("ge", number, 0), make("ne", number, 1)):
             if outside.decide(condition):
                 facts.learn(renamed(condition, symbols), True)
+    renamed_by = inside.equalities.named_by(symbols.keys())
     for condition in inside.learned:
-        if not symbols_of(condition) <= symbols.keys():  # of numbers that go in it may say the same
+        others = symbols_of(condition) - symbols.keys()
+        if others and others <= renamed_by:  # of numbers that go in it may say the same
             condition = inside.equalities.with_names(condition)
+        elif others:
+            continue
         if is_symbolic(condition) and symbols_of(condition) <= symbols.keys():
             facts.learn(renamed(condition, symbols), True)
     for place, number in enumerate(numbers):  # which may be equal by way of a number that does not go in

@@ -16,6 +16,7 @@ outside of fixed terms, so that one walk over an expression, which follows nothi
 
 from __future__ import annotations
 
+from collections.abc import Set
 from operator import is_
 
 from dynamo_lite.graph.scalar import (
@@ -30,6 +31,7 @@ from dynamo_lite.graph.scalar import (
     make,
     simplify,
     substitute,
+    symbols_of,
     terms_of,
     to_polynomial,
 )
@@ -77,6 +79,10 @@ class Equalities:
         """`value` with every symbol in it called by the name of its class, but no longer term: what is known of terms
         stays a statement."""
         return substitute(value, self._names) if self._names else value
+
+    def named_by(self, symbols: Set[str]) -> set[str]:
+        """The atoms, as texts, whose names have no symbols in them but these."""
+        return {atom for atom, name in self._names.items() if symbols_of(name) <= symbols}
 
     def _name(self, value: ScalarExpr) -> Scalar:
         key = str(value)
