@@ -104,7 +104,13 @@ def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
     several()  # the strongest question comes first
     begin, end = _clamp(begin, low, high, ask), _clamp(end, low, high, ask)
     chosen = several()
-    if chosen or (chosen is None and _holds(make("ge", distance(), 0), ask)):
+    if chosen is False:
+        try:
+            return 1 if ask(make("ge", distance(), 1)) else 0
+        except Undecided as reason:
+            if reason.promising:
+                raise
+    if chosen or _holds(make("ge", distance(), 0), ask):
         length = make("floordiv", make("sub", make("add", distance(), stride), 1), stride)
         if chosen and is_symbolic(stride):
             ask(make("ge", length, 2))  # follows, but no other fact tells it

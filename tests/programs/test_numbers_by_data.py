@@ -1,4 +1,4 @@
-"""``in`` with a number that is of one type or another by data; aranges of such numbers in loops."""
+"""Numbers of one type or another by data: ``in``, aranges, slices."""
 
 from __future__ import annotations
 
@@ -117,3 +117,18 @@ def test_distances_that_wrap(fn: Any) -> None:
             if 50 < abs((q - p) // int(c)) < 2**58:
                 continue  # an array that long would be made
             require_equal(fn, lambda p=p, q=q, c=c: (np.full(3, p), np.full(3, q), c), compile=lambda _: fast, calls=1)  # type: ignore[misc]  # noqa: B023
+
+
+def cut_and_counted(x: Array, s: Any, k: int) -> Any:
+    return x[int(s) % 6 : k : 2], np.arange(2, k)
+
+
+def test_a_slice_of_which_more_is_known_later() -> None:
+    """The arange fixes k, by which the slice is then known to have one element or none, but not which."""
+    for n, k, s in itertools.product(range(4), range(1, 5), (0, 1, 2, 5)):
+        require_equal(
+            cut_and_counted,
+            lambda n=n, k=k, s=s: (np.arange(float(n)), np.int64(s), k),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"options": OPTIONS},
+        )
