@@ -40,7 +40,7 @@ def in_a_loop(x: Array, h: Array, k: Any) -> Any:
 
 def of_pythons_numbers(x: Array, h: Array, k: Any) -> Any:
     s = 1.5 if h[0] > 0 else 2
-    return [1.5, 3] == [s, 3], 1.5 in [s], s in [s, x[0]], [s] == [1.5]
+    return [s, 3] == [1.5, 3], 1.5 in [s], s in [s, x[0]], [s] == [1.5]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
