@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends import resolve
 
 from dynamo_lite import _C, policy
-from dynamo_lite.backends import resolve
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
 from dynamo_lite.foresight import Whiles, comparisons, items_left
