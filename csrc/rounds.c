@@ -159,13 +159,17 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     visits->left = left;
     visits->last = last;
     visits->since = time;
-    if (visits->visits < dl_thresholds.rounds_judged) {
+    if (visits->visits < dl_thresholds.tried_compiled) {
         return 1;
     }
     double compiled = (double)visits->time / (double)visits->rounds;
     double plain = round->n_plain > 0 ? (double)round->plain / (double)round->n_plain : 0.0;
     if (plain == round->before) {
         plain = expected_plain(round, plain, compiled);
+    }
+    int is_clear = (double)visits->time >= dl_thresholds.tried_time && compiled > dl_thresholds.clear * plain;
+    if (visits->visits < dl_thresholds.rounds_judged && !(is_clear && round->n_plain >= dl_thresholds.tried_plain)) {
+        return 1;
     }
     uint64_t took = visits->time;
     visits->visits = 0;

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends import resolve
 
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
@@ -721,6 +722,38 @@ def test_a_loop_that_begins_often_and_ends_soon_is_not_entered() -> None:
     for limit in ("short_loop", "way_in"):
         watch.limits = replace(watch.limits, **{limit: 0.0})
     assert watch._look_ahead(inner, function, names[1], names[0])
+
+
+def waiting(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x * 0.5 + 1.0
+        print(i)
+        sum(range(50_000))
+    return x
+
+
+def test_rounds_that_clearly_lose_are_few(capsys: pytest.CaptureFixture[str]) -> None:
+    """Four take ten milliseconds: there is no need of sixteen."""
+    runs = []
+
+    def slow(graph: Any, examples: Any) -> Any:
+        made = resolve("reference")(graph, examples)
+
+        def run(*given: Any) -> Any:
+            runs.append(1)
+            ends = time.thread_time() + 0.02
+            while time.thread_time() < ends:
+                pass
+            return made(*given)
+
+        return run
+
+    made = watched.Watched(waiting, replace(watched.LOOPS_AT_ONCE, hot_loop=0.005), slow)
+    assert np.array_equal(made.function(np.ones(3), 40), waiting(np.ones(3), 40))
+    assert capsys.readouterr().out.split() == [str(i) for i in range(40)] * 2
+    assert 4 <= len(runs) < 12
+    (known,) = made.watch.rounds.values()
+    assert known.loses
 
 
 def test_folders_that_packages_were_installed_into_hold_no_users_files(
