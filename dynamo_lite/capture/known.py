@@ -17,7 +17,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
 from dynamo_lite.graph.rewrite import written
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import MAX_DIMS, ArrayType
 
 
@@ -109,6 +109,27 @@ def _fold_of_ints(machine: Machine, result: ArrayValue, fold: tuple[str, int], g
 def _known_real(value: Value) -> Scalar | None:
     """The number that a Python number or a floating NumPy scalar is known to be."""
     return value.real if isinstance(value, ArrayValue) else as_scalar(value)
+
+
+def read_before(graph: Graph, element: Node) -> Symbol | None:
+    """The number that was read out of this element, or of the same one with no store between the two reads.
+
+    NB: an element is read where it is indexed, its number maybe later, behind a store.
+    """
+    nodes = graph.nodes
+    numbers: dict[Any, Symbol] = {n.args[0]: n.params["yields"][0] for n in nodes if n.op == "scalar_number"}
+    if element in numbers or element.op != "basic_index" or element not in nodes:
+        return numbers.get(element)
+
+    def key(node: Node) -> Any:
+        return node.args, repr(node.params), node.type
+
+    for node in reversed(nodes[: nodes.index(element)]):
+        if node.kind is not NodeKind.CALL:
+            return None  # it may have been written
+        if node.op == "basic_index" and node in numbers and key(node) == key(element):
+            return numbers[node]
+    return None
 
 
 _OF_INTS = frozenset(("array_of", "argsort", "arange"))

@@ -431,9 +431,9 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
         return None
     if value.node.array_type.dtype.char not in "bBhHiIlLqQfd":
         return None
-    known = _number_of_sum(machine, value.node) or _number_read_before(tracer, value.node)
-    if known is not None:
-        return NumberValue(None, known)
+    for found in (_number_of_sum(machine, value.node), known.read_before(tracer.graph, value.node)):
+        if found is not None:
+            return NumberValue(None, found)
     if len(tracer.carried) >= MAX_READ:
         raise Break("graph-too-large", f"more than {MAX_READ} numbers out of arrays")
     (name,) = tracer.yield_names(1)
@@ -473,27 +473,6 @@ def read_result(machine: Machine, value: Value, ints: bool = True) -> Value:
     if value.kind is int and not ints:
         return value
     return read_number(machine, ArrayValue(None, value.node), asked=True) or value
-
-
-def _number_read_before(tracer: Tracer, element: Node) -> Symbol | None:
-    """The number that was read out of this element, or of the same one with no store between the two reads.
-
-    NB: an element is read where it is indexed, its number maybe later, behind a store.
-    """
-    nodes = tracer.graph.nodes
-    numbers: dict[Any, Symbol] = {n.args[0]: n.params["yields"][0] for n in nodes if n.op == "scalar_number"}
-    if element in numbers or element.op != "basic_index" or element not in nodes:
-        return numbers.get(element)
-
-    def key(node: Node) -> Any:
-        return node.args, repr(node.params), node.type
-
-    for node in reversed(nodes[: nodes.index(element)]):
-        if node.kind is not NodeKind.CALL:
-            return None  # it may have been written
-        if node.op == "basic_index" and node in numbers and key(node) == key(element):
-            return numbers[node]
-    return None
 
 
 def read_int(machine: Machine, value: Value, asked: bool = False) -> Value:
