@@ -132,7 +132,7 @@ def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
             x[0] += i
 
     class Rounds:
-        plain, n_plain, entered = 1_000_000_000, 1000, 0
+        plain, n_plain, n_begun, entered = 1_000_000_000, 1000, 0, 0
 
     watch = Watch(policy.THRESHOLDS)
     (loop,) = loops(decode(counts.__code__))
@@ -164,7 +164,7 @@ def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_a
                 break
 
     class Rounds:
-        plain, n_plain, entered = 1_000_000_000, 1000, 0
+        plain, n_plain, n_begun, entered = 1_000_000_000, 1000, 0, 0
 
     limits = policy.THRESHOLDS
     for function, expected in ((of_numbers, limits.as_long * limits.budget_guessed), (of_arrays, 0.0)):
@@ -186,7 +186,7 @@ def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_fo
         return found
 
     class Rounds:
-        plain, n_plain, entered = 1_000_000_000, 1000, 0
+        plain, n_plain, n_begun, entered = 1_000_000_000, 1000, 0, 0
 
     limits, code = policy.THRESHOLDS, hits.__code__
     (loop,) = loops(decode(code))
