@@ -32,7 +32,7 @@ typedef struct DlPoll {
     char hot;      /* of a function: its calls are dispatched */
     int nudged;    /* of a loop: the one around it was asked to be entered first */
     char off;      /* there is nothing to be had here */
-    uint64_t last;         /* when the clock was looked at */
+    uint64_t last; /* when the clock was looked at, or a call was timed */
     PyObject *place;       /* what on_hot needs to know of a loop */
     int rounds;            /* of a loop, from one question to the next */
     PyObject *without;     /* of a function: its code without polls; or NULL */
@@ -47,7 +47,6 @@ typedef struct DlPoll {
     uint64_t passed;       /* rounds, or calls, up to the last question */
     uint64_t around;       /* how far the loop around it was then */
     uint64_t answering;    /* how long compiling had taken then */
-
     int depth;             /* stack slots in use at the header */
     struct DlPoll *outer;  /* of the loop around; or NULL */
     struct DlPoll *entry;  /* of the function; or NULL */
@@ -454,7 +453,8 @@ round_is_due(DlPoll *poll)
     poll->answering = dl_thread.answering;
     if (poll->frame != frame || poll->call != call || poll->around != around || !is_settled) {
         /* what passed meanwhile is not this loop's, begun anew, or much compiling is in it */
-        round->n_begun += poll->frame != frame || poll->call != call || poll->around != around;
+        /* NB: where compiled code has run in the loop meanwhile, nobody knows whether it has. */
+        round->n_begun += poll->frame != NULL && (poll->frame != frame || poll->call != call || poll->around != around);
         poll->frame = frame;
         poll->call = call;
         poll->around = around;

@@ -455,9 +455,7 @@ class Watch:
         """The poll at the entry of a function; None where it has none."""
         return next((poll for poll, file, line, _ in self.entries if (file, line) == _key(code)), None)
 
-    def _inner_of(
-        self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]
-    ) -> list[_C.Round]:
+    def _inner_of(self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]) -> list[_C.Round]:
         """The innermost loops in that of a poll, of which it notes the kinds. held: by its variables."""
         for one in _inner(code, poll):
             inner = self._round(code, one)

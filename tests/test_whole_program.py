@@ -724,6 +724,24 @@ def test_a_loop_that_begins_often_and_ends_soon_is_not_entered() -> None:
     assert watch._look_ahead(inner, function, names[1], names[0])
 
 
+def printing_rows(x: Any, rows: int) -> Any:
+    found = 0.0
+    for row in range(rows):
+        print(row)
+        left = row % 8
+        while left:
+            left, found = left - 1, found + x[left]
+    return found
+
+
+def test_a_loop_that_compiled_code_has_left_has_not_begun(capsys: pytest.CaptureFixture[str]) -> None:
+    made = watched.Watched(printing_rows, watched.LOOPS_AT_ONCE, "reference")
+    assert made.function(np.ones(9), 60) == printing_rows(np.ones(9), 60)
+    assert capsys.readouterr().out.split() == [str(row) for row in range(60)] * 2
+    (known,) = (one for one in made.watch.rounds.values() if one.entered)
+    assert known.entered > 1 and known.n_begun == 0
+
+
 def waiting(x: Any, n: int) -> Any:
     for i in range(n):
         x = x * 0.5 + 1.0

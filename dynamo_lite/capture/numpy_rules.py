@@ -431,9 +431,10 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
         return None
     if value.node.array_type.dtype.char not in "bBhHiIlLqQfd":
         return None
-    for found in (_number_of_sum(machine, value.node), known.read_before(tracer.graph, value.node)):
-        if found is not None:
-            return NumberValue(None, found)
+    found = _number_of_sum(machine, value.node)
+    found = known.read_before(tracer.graph, value.node) if found is None else found
+    if found is not None:
+        return NumberValue(None, found)
     if len(tracer.carried) >= MAX_READ:
         raise Break("graph-too-large", f"more than {MAX_READ} numbers out of arrays")
     (name,) = tracer.yield_names(1)

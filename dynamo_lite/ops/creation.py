@@ -329,10 +329,11 @@ def _quotient_up(args: tuple[Any, ...], ask: Relate) -> Scalar:
     if not ask(ScalarOp("ne", "bool", (step, 0))):
         raise OpError("arange with step 0 raises")
     quotient = make("truediv", make("sub", stop, start), step)
-    if not ask(ScalarOp("gt", "bool", (quotient, 0.0))):
-        if ask(ScalarOp("lt", "bool", (quotient, 0.0))):
+    if not ask(ScalarOp("ge", "bool", (quotient, _LEAST))):
+        if ask(ScalarOp("le", "bool", (quotient, -_LEAST))):
             return 0
-        raise OpError("arange of no distance")  # or of one so small that its quotient is 0, for which NumPy has a rule
+        # Or of one so small that its quotient is 0, for which NumPy has a rule, or nearly, which it may report.
+        raise OpError("arange of no distance")
     if not ask(ScalarOp("le", "bool", (quotient, float(_MOST)))):
         raise OpError("arange of so many elements")
     whole = make("trunc", quotient)
@@ -355,6 +356,7 @@ def _long_arange(args: tuple[Any, ...], params: dict[str, Any]) -> ArrayType | N
 
 _SEEN = 1 << 12  # elements of an arange that is made while capturing
 _MOST = 1 << 40
+_LEAST = 2.0**-1000
 
 
 def _evaluate_arange(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
