@@ -335,6 +335,7 @@ def test_a_program_of_many_inputs_is_timed(no_mode: None, monkeypatch: pytest.Mo
 
 
 def test_of_brief_calls_one_plain_one_that_took_long_decides_nothing() -> None:
+    _C.set_limits(replace(policy.THRESHOLDS, brief_call=10 * SLOW))  # far beyond what a busy machine adds to it
     log: list[str] = []
     fast = made(QUICK / 5, QUICK / 3, log, first=QUICK * 0.8)
     for _ in range(12):
