@@ -78,7 +78,8 @@ class _Engine:
         _check_room(len(text))
         if self.code.count >= TOGETHER:
             self.code = _Code(self.new_machine())
-        return self.code.add(self.machine.emit_object(self.module(text)), name), self.code
+        code = self.code  # NB: what runs in between, a finalizer, may compile, too
+        return code.add(self.machine.emit_object(self.module(text)), name), code
 
 
 def _check_room(characters: int) -> None:
