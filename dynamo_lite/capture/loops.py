@@ -77,6 +77,7 @@ from dynamo_lite.capture.loop_results import (
     made_inside,
     note_kept,
     numbers_left,
+    part_final,
     untold_tuple,
     value_behind,
 )
@@ -367,8 +368,7 @@ class Attempt:
 
     def _is_read(self, place: Place) -> bool:
         """Whether what a place holds before the loop is carried into it: an iteration reads it, or it is an array."""
-        value = self.around[place]
-        return value is not None and (self.plan.places[place] or holds_array(value))
+        return (value := self.around[place]) is not None and (self.plan.places[place] or holds_array(value))
 
     def _get(self, name: Name) -> Value | None:
         """What a place, a local, or a closure variable of this frame's own holds."""
@@ -427,9 +427,8 @@ class Attempt:
 
     def _may_change(self, path: Path, begin: Scalar) -> bool:
         """Whether to take a number for one that changes until the contrary is seen: a `while` tests what it changes."""
-        if self.exit_index is not None or path in self.plan.fixed or path[0] not in self.read:
-            return False
-        return is_carriable(begin)
+        is_open = self.exit_index is None and path not in self.plan.fixed and path[0] in self.read
+        return is_open and is_carriable(begin)
 
     def counted(self, path: Path, count: Scalar) -> Scalar:
         """A number that grows by the same int each time, after so many iterations."""
@@ -731,7 +730,8 @@ class Attempt:
         """Hand out, too, what is computed from carried numbers and read behind the loop."""
         tracer = self.machine.tracer
         leaves = self.may_leave and len(tracer.regions) == len(tracer.frames) == 1
-        for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value, leaves)]:
+        part_final(self, live, leaves)
+        for path in [path for path, value in self.final.items() if path[0] in live and self.is_carried(value, leaves)]:
             end = as_scalar(self.final[path])
             if end is None or kind_of(end) == "complex":
                 self.refuse("loop-state", f"the local {path[0]}, which holds numbers that it computes")
@@ -775,12 +775,12 @@ class Attempt:
         except Undecided as reason:
             self._promise(reason.condition)
 
-    def _is_carried(self, value: Value, leaves: bool = False) -> bool:
+    def is_carried(self, value: Value, leaves: bool = False) -> bool:
         """Whether a number in `value` depends on one that the loop carries. leaves: or nobody could tell it amid it."""
         if leaves and self._is_untold(value):
             return True
         if isinstance(value, SequenceValue):
-            return any(self._is_carried(realise(self.machine.tracer, item)) for item in value.items)
+            return any(self.is_carried(realise(self.machine.tracer, item)) for item in value.items)
         names = self._names_inside()
         if self.goes_on is True:
             names.discard(self.region.index.name)
