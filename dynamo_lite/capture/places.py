@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite._C import generic_attributes, keeps_attributes, own_attribute, put_column
+from dynamo_lite._C import dies_quietly, generic_attributes, keeps_attributes, own_attribute, put_column
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
@@ -49,10 +49,6 @@ from dynamo_lite.graph.scalar import is_symbolic, make
 
 Contents: TypeAlias = dict[Any, Value]
 Snapshot: TypeAlias = dict[Value, Contents]
-
-# Types of which nothing happens when an object dies that has been stored over.
-_QUIET = frozenset({np.ndarray, int, float, complex, bool, str, bytes, types.NoneType})
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -248,10 +244,10 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
 
 
 def _dies_quietly(tracer: Tracer, source: Source, old: Any) -> bool:
-    if type(old) not in _QUIET and not issubclass(type(old), np.generic):
-        return False
-    tracer.facts.state("type", source, type(old))
-    return True
+    if dies_quietly(old):
+        tracer.facts.state("quiet", source)
+        return True
+    return False
 
 
 def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
