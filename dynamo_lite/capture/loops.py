@@ -200,7 +200,7 @@ class Attempt:
             names |= {self.exit_name, self.at_name} - {""}
         self.undo = prepare(self.machine, self.plan, self.bounds)
         try:
-            self.owners = find_owners(self.machine, self.plan, frame, self.loop)
+            self.owners = find_owners(self.machine, self.plan, frame, self.loop, self.header)
         except Unreached as found:
             self.refuse(*found.args)
         self.works_on_computed = not is_while and any(map(is_computed, frame.locals.values()))
@@ -512,12 +512,14 @@ class Attempt:
         if path in self.counts:
             self._compare_counted(path, after)
         elif path in self.begins:
-            end = as_scalar(after)
-            number = self.region.numbers[path]
-            if not self.plan.knows(path) and end is not None and kind_of(end) == number.kind:
-                self._learn_number(path, number, end, read)
+            end, number = as_scalar(after), self.region.numbers[path]
+            if end is None or kind_of(end) != number.kind:
+                self._differs(path)
             is_flag = path[:-1] in self.eithers and path[-1] == 0  # which may be set from the first iteration on
-            if end is None or kind_of(end) != number.kind or not (is_symbolic(end) or is_flag):
+            is_reset = path not in self.plan.fixed and not is_symbolic(end) and self.begins[path] == end
+            if not self.plan.knows(path) or (is_reset and not is_flag):
+                self._learn_number(path, number, end, read, is_reset)
+            if not (is_symbolic(end) or is_flag or self.plan.unpeeled):
                 self._differs(path)
             self.next[path] = end
             self.held[path] = after
@@ -553,16 +555,15 @@ class Attempt:
             plans.append(one.plan)
         return plans
 
-    def _learn_number(self, path: Path, number: Symbol, end: Scalar, read: bool) -> None:
+    def _learn_number(self, path: Path, number: Symbol, end: Scalar, read: bool, is_reset: bool) -> None:
         """See whether a number that was taken to change does not, or grows by the same int every time, or is one that
-        no iteration has from the one before."""
+        no iteration has from the one before. is_reset: to what the first iteration begins with."""
         plan, step = self.plan, make("sub", end, number) if number.kind == "int" else None
-        was_right = end != number and type(step) is not int and read and path in plan.guessed
+        was_right = end != number and type(step) is not int and read and path in plan.guessed and not is_reset
         plan.guessed.discard(path)
         if was_right:
             return
         plan.numbers.discard(path)
-        is_reset = not is_symbolic(end) and self.begins[path] == end  # to what the first iteration begins with
         if end == number or not read or is_reset:
             plan.fixed.add(path)
         elif type(step) is int:
@@ -588,8 +589,7 @@ class Attempt:
         self.late = True
 
     def _compare_counted(self, path: Path, after: Value) -> None:
-        end = as_scalar(after)
-        if end is None or kind_of(end) != "int":
+        if (end := as_scalar(after)) is None or kind_of(end) != "int":
             self._differs(path)
         self.plan.guessed.discard(path)
         if make("sub", end, self.counted(path, self._count())) != self.plan.steps[path]:
