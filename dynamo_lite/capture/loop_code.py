@@ -322,12 +322,12 @@ def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
 
 @remembered
 def exposed(
-    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str], kind: str = "FAST"
+    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str], kind: str
 ) -> frozenset[str]:
     """The locals that an iteration may read before it has assigned them, or leave as they are when it ends the loop.
 
     behind: those that are live behind the loop. through: those that count, too, where some way through the iteration
-    does not assign them. kind: "GLOBAL" of variables of the module, as far as the loop's own code reads them.
+    does not assign them. kind: "FAST", or "GLOBAL" of variables of the module, as far as the loop itself reads them.
     """
     bits: dict[str, int] = {}
 

@@ -211,7 +211,7 @@ def made_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
 
 
 def part_final(attempt: Attempt, live: frozenset[Name], leaves: bool) -> None:
-    """Have what an iteration makes, a tuple or a short list, go by its items where the loop is to hand out one of these.
+    """Have what an iteration makes, a tuple or a short list, go by its items where the loop is to hand out some.
     leaves: as `Attempt.is_carried` has it."""
     tracer = attempt.machine.tracer
     work = [path for path in attempt.final if path[0] in live]

@@ -195,7 +195,7 @@ class Attempt:
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in side_exits))
         self.live_after = behind | live_at[self.header]
-        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset()) | cells
+        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset(), "FAST") | cells
         if side_exits:
             names |= {self.exit_name, self.at_name} - {""}
         self.undo = prepare(self.machine, self.plan, self.bounds)
@@ -210,7 +210,7 @@ class Attempt:
         live = places.union(live_at[self.header], cells)
         self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
         before = self.before = self._enter_locals(live)
-        kept = self.read | exposed(frame.code, self.loop, self.header, behind, names)
+        kept = self.read | exposed(frame.code, self.loop, self.header, behind, names, "FAST")
         read = {name: value for name, value in before.items() if name in kept and (name,) not in self.eithers}
         guess(tracer, self.plan, frame.code, self.loop, self.header, read)
         if is_while:
@@ -251,7 +251,7 @@ class Attempt:
                 self.refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
                 # What one way leaves as it was depends on the iteration before.
-                self.read |= exposed(frame.code, self.loop, self.header, behind, names)
+                self.read |= exposed(frame.code, self.loop, self.header, behind, names, "FAST")
             self._compare_locals(before, live, after)
             if iterator is not None and walk.leaves and is_held(tracer, frame, self.live_after, iterator):
                 self.refuse("loop-state", "an iterator from before the loop, which it may leave early")

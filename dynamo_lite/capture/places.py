@@ -183,11 +183,11 @@ def store(tracer: Tracer, owner: Value, key: Any, value: Value, reason: str, det
     if isinstance(owner, CellValue) and tracer.defers and tracer.outer_cells is None:
         raise CellStored
     if owner.source is not None:
-        if key not in tracer.checked.setdefault(owner, set()):
+        if key not in tracer.checked.setdefault(owner, {}):
             is_numbers = isinstance(owner, SequenceValue) and _reads_numbers(tracer)
             if is_numbers or not tracer.defers or not _may_store(tracer, owner, key):
                 raise Break(reason, detail)
-            tracer.checked[owner].add(key)
+            tracer.checked[owner][key] = len(tracer.checked[owner])
         if owner not in tracer.stored:
             tracer.stored[owner] = dict(contents(owner))
     if not (isinstance(held, LazyValue) and held.known is value):  # which it holds already
@@ -254,7 +254,9 @@ def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
     """What residual code has to store: owners from outside, keys, and values, in the order of the first stores."""
     found: list[tuple[Value, Any, Value]] = []
     for owner, before in tracer.stored.items():
-        for key, value in contents(owner).items():
+        first = tracer.checked.get(owner, {})
+        held = contents(owner)
+        for key, value in [(key, held[key]) for key in sorted(held, key=lambda key: first.get(key, -1))]:
             is_entry = isinstance(value, LazyValue) and value.source == _source_of(owner, key)
             if before.get(key) is not value and not is_entry:
                 found.append((owner, key, value))

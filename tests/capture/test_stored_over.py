@@ -53,6 +53,10 @@ class Noticed:
     pass
 
 
+def note(died):
+    died.append(pair)
+
+
 def test_objects_whose_death_is_noticed_die_when_they_are_stored_over() -> None:
     global pair
     fast = dynamo_lite.compile(in_the_module)
@@ -61,7 +65,7 @@ def test_objects_whose_death_is_noticed_die_when_they_are_stored_over() -> None:
         fast(20)
         died: list[Any] = []
         noticed = Noticed()
-        weakref.finalize(noticed, lambda died=died: died.append(pair))
+        weakref.finalize(noticed, note, died)
         pair = (noticed, 2)
         del noticed
         fast(20)

@@ -154,7 +154,7 @@ def test_arrays(writeable: bool | None) -> None:
 def test_quiet() -> None:
     """Numbers, strings, arrays, and lists and tuples of these, unless they are long or deep."""
     quiet: list[Any] = [1, 1.5, True, 1j, None, "a", b"a", np.float32(1), np.zeros(3), [], (1, [2.0, "b"]), [0] * 256]
-    loud: list[Any] = [object(), [object()], {}, {1}, function, ([[1]],), [0] * 257, [[0] * 200, [0] * 200], Exception()]
+    loud: list[Any] = [object(), [object()], {}, {1}, function, ([[1]],), [0] * 257, [[0] * 200] * 2, Exception()]
     for one in [*quiet, *loud]:
         passes = any(one is other for other in quiet)
         assert (both([("arg", 0, 0), ("quiet", 0)], (0,), function, (one,)) is not None) == passes
