@@ -20,7 +20,7 @@ from dynamo_lite.backends.kernels.kept import Kept
 from dynamo_lite.backends.numba.emit_loop import NAME, emit_loop
 from dynamo_lite.backends.numba.functions import emit_function, function_of
 
-from dynamo_lite._C import CompiledKernel, unseen
+from dynamo_lite._C import CompiledKernel, abi, unseen
 from dynamo_lite.config import current
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
 
@@ -52,16 +52,18 @@ class _Engine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.machine = self.new_machine()
+        self.quick = self.new_machine(0)  # for code that runs once where it is called: of single elements
         self.code = _Code(self.new_machine())
         self.numbers = itertools.count()
 
-    def new_machine(self) -> Any:
+    def new_machine(self, level: int = 1) -> Any:
         """NB: level 2 differs from 1 in a second pass over the order of instructions, for some processors: an eighth of
-        the time, for code that is as fast. Without optimisation at all code has 0.6 of the speed."""
+        the time, for code that is as fast. Without optimisation at all code is made in a third of the time and has 0.6
+        of the speed."""
         return llvm.Target.from_default_triple().create_target_machine(
             cpu=llvm.get_host_cpu_name(),
             features=llvm.get_host_cpu_features().flatten(),
-            opt=1,
+            opt=level,
             codemodel="jitdefault",
             jit=True,
         )
@@ -73,12 +75,14 @@ class _Engine:
             module.verify()
         return module
 
-    def load(self, text: str, name: str) -> tuple[int, _Code]:
-        """The address of `name`, and what keeps it valid."""
+    def load(self, text: str, name: str, quickly: bool = False) -> tuple[int, _Code]:
+        """The address of `name`, and what keeps it valid. quickly: its speed does not matter."""
         _check_room(len(text))
         if self.code.count >= TOGETHER:
             self.code = _Code(self.new_machine())
-        return self.code.add(self.machine.emit_object(self.module(text)), name), self.code
+        code = self.code  # NB: what runs in between, a finalizer, may compile, too
+        machine = self.quick if quickly else self.machine
+        return code.add(machine.emit_object(self.module(text)), name), code
 
 
 def _check_room(characters: int) -> None:
@@ -147,7 +151,8 @@ def _compile(kernel: Kernel, classes: str) -> CompiledKernel:
     engine = _STATE.start()
     name = f"kernel{next(engine.numbers)}"
     function = function_of(kernel, classes)
-    address, code = engine.load(emit_function(function, name), name)
+    is_single = bool(kernel.ops) and set(classes[: len(kernel.operand_dtypes)]) == {abi.CLASS_SINGLE}  # no mere fill
+    address, code = engine.load(emit_function(function, name), name, is_single)
     loops = tuple((loop.ufunc, loop.dtypes) for loop in function.loops)
     return CompiledKernel(address, loops, function.scratch_bytes, (code, function))
 

@@ -3,8 +3,9 @@
 Enters a Function (dynamo_lite/program); leaves LLVM text. block holds 8-byte words, which csrc/abi.def describes. A
 loop over elements becomes one over whole vectors and what its tail says, all from the same table of element_ops.py
 (one of many operations is written in emit_padded.py).
-INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it returns 0, or at once the
-first non-zero status of a NumPy loop, or in the end the statuses that were noted.
+INVARIANT: the text holds no address, the function allocates nothing and raises nothing (nounwind: there are no unwind
+tables for the process to keep); it returns 0, or at once the first non-zero status of a NumPy loop, or in the end the
+statuses that were noted.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class Emitter:
             words = ", ".join(f"i64 {number}" for number in numbers)
             lines.append(f"{name} = private constant [{len(numbers)} x i64] [{words}]")
         entry = _without_unused(self.entry(), body)
-        lines += [f"define i32 @{self.name}(ptr %block, i64 %n) {{", "entry:", *entry, *body, "}"]
+        lines += [f"define i32 @{self.name}(ptr %block, i64 %n) nounwind {{", "entry:", *entry, *body, "}"]
         return "\n".join([*lines, *sorted(self.lines.declarations)]) + "\n"
 
     def table_of(self, numbers: list[int]) -> str:

@@ -144,7 +144,7 @@ class LoopEmitter:
         tail = [
             *self.other_functions(),
             *sorted(lines.declarations),
-            "attributes #0 = { strictfp }",
+            "attributes #0 = { nounwind strictfp }",
             '!0 = !{!"branch_weights", i32 1, i32 9999}',
         ]
         return "\n".join([*head, *body, *tail]) + "\n"

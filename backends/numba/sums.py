@@ -14,7 +14,7 @@ def small_sum(kind: str) -> list[str]:
     vector = f"<8 x {kind}>"
     align = 8 if kind == "double" else 4
     lines = [
-        f"define internal {kind} @sum.{kind}(ptr %a, i64 %n) alwaysinline {{",
+        f"define internal {kind} @sum.{kind}(ptr %a, i64 %n) alwaysinline nounwind {{",
         "entry:",
         f"  %long = icmp ugt i64 %n, {LEAF}",
         "  br i1 %long, label %no, label %yes",

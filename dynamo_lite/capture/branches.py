@@ -35,6 +35,7 @@ from dynamo_lite.capture.choices import (
 )
 from dynamo_lite.capture.compound import ends_of_condition
 from dynamo_lite.capture.leaving import exit_name, index_name
+from dynamo_lite.capture.loop_candidates import SHARED, share
 from dynamo_lite.capture.loop_code import always_read, joins, meeting, same_code
 from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
@@ -55,6 +56,7 @@ from dynamo_lite.capture.words import undecided
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.scalar import make, negate, simplify
 from dynamo_lite.pycode import liveness
 
@@ -291,15 +293,14 @@ class Walk:
             try:
                 goes_on = self.run(join, begins=False)
             except Break as reason:
-                self._avoid(name, condition, reason.reason, reason.detail)
-                self._part(arm, before)
+                self._go_aside(arm, before, name, condition, reason.reason, reason.detail)
                 if len(key) == 1:  # no condition of several parts
                     self._decline((*place_of(frame.code), key[0], truth), reason.reason)
                 raise
             except Undecided as reason:
                 if not tracer.may_promise(reason.condition):
-                    self._avoid(name, condition, "loop-dependent", undecided(tracer, reason.condition), unrolled=True)
-                    self._part(arm, before)
+                    what = undecided(tracer, reason.condition)
+                    self._go_aside(arm, before, name, condition, "loop-dependent", what, unrolled=True)
                 raise
             except Returned:
                 if tracer.tells_pauses(condition) and tracer.regions[0].may_be_unrolled():
@@ -315,9 +316,8 @@ class Walk:
             restore(tracer, held)
             if not unchanged(tracer, state):
                 what = "a list, dict or iterator that a branch changes"
-                self._avoid(name, condition, "loop-state", what, unrolled=True)
-                self._part(arm, before)
-                self.refuse("loop-state", "a list, dict or iterator that a branch changes")
+                self._go_aside(arm, before, name, condition, "loop-state", what, unrolled=True)
+                self.refuse("loop-state", what)
         if not tracer.in_loop:
             check_sizes(tracer, ends[0].region, ends[1].region)
         frame.line, self.way = line, way
@@ -336,8 +336,8 @@ class Walk:
                 raise Retry
             if acts.count(True) == 1:
                 place = acts.index(True)
-                self._avoid((*self._key(), *key, place == 0), condition, reason, detail, unrolled=True)
-                self._part(arms[place], before)
+                name = (*self._key(), *key, place == 0)
+                self._go_aside(arms[place], before, name, condition, reason, detail, unrolled=True)
             self.refuse(reason, detail)
 
         known_before = frozenset(id(value) for value, _ in state)
@@ -363,7 +363,28 @@ class Walk:
         locals_.update((name, part) for name, (_, part) in known.items())
         return known
 
-    def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool = False) -> None:
+    def _go_aside(
+        self,
+        arm: int | None,
+        before: tuple[Any, Any, list[Value]],
+        key: LoopKey,
+        condition: GoesOn,
+        reason: str,
+        detail: str,
+        unrolled: bool = False,
+    ) -> None:
+        """Have the outermost loop left for a way that breaks the graph, if that can be: in front of the iterations that
+        may go it, or where the way begins. The latter first in a long iteration, which would be compiled once more to
+        run by itself."""
+        regions = self.machine.tracer.regions
+        is_long = bool(regions) and operations(regions[0].graph) >= SHARED
+        if is_long:
+            self._part(arm, before)
+        self._avoid(key, condition, reason, detail, unrolled)
+        if not is_long:
+            self._part(arm, before)
+
+    def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool) -> None:
         """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be.
 
         unrolled: it breaks none in a loop that is unrolled, so that one of known length does better without."""
@@ -373,6 +394,7 @@ class Walk:
         if tracer.tells_pauses(condition) and not (unrolled and tracer.regions[0].may_be_unrolled()):
             line = root.line or root.code.firstlineno
             tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
+            share(self.machine)
             raise Retry
 
     def _part(self, arm: int | None, before: tuple[Any, Any, list[Value]]) -> None:

@@ -19,8 +19,9 @@ from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Tracer
 from dynamo_lite.capture.value import Break, FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
+from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.pycode import Code, begins_at
+from dynamo_lite.pycode import Code, begins_at, begins_rest, handlers_at
 from dynamo_lite.pycode.flow import natural_loop
 
 _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
@@ -116,6 +117,30 @@ def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool = 
     return True
 
 
+SHARED = 50  # operations of an iteration, which one more segment costs less than to compile them twice
+
+
+def may_share(tracer: Tracer, frame: Frame, header: int) -> bool:
+    """Whether a segment of its own may begin at the header of an outermost loop, and this one ends there."""
+    code = frame.code
+    hides = bool(tracer.depth) or bool(code.cellvars) or handlers_at(code, header) is not None
+    begins = begins_at(code, header) or begins_rest(code, header)
+    return not hides and not begins and _is_header(code, header) and goes_on_at(code, header)
+
+
+def _is_header(code: Code, index: int) -> bool:
+    return code.instrs[index].op == "FOR_ITER" or index in while_loops(code)
+
+
+def share(machine: Machine) -> None:
+    """Have later captures end at the header of the outermost loop, which is left for what plain Python has to do in
+    some of its iterations: all who come back from there then go on with one segment. Not of a short one."""
+    tracer, attempt = machine.tracer, machine.attempts[0]
+    is_long = operations(tracer.regions[0].graph) >= SHARED
+    if is_long and attempt.may_leave and attempt.frame is tracer.frames[0]:
+        tracer.restraints.shared.add(place_in(attempt.frame.code, attempt.header))
+
+
 def recall_side_exits(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int], header: int) -> None:
     """Make side exits of the ways in the loop at `header`, which may be left for them, that an earlier capture of the
     function has found not to be captured."""
@@ -178,8 +203,10 @@ __all__ = [
     "header_behind",
     "is_comprehended",
     "key_of",
+    "may_share",
     "plan_of",
     "recall_side_exits",
+    "share",
     "starts_segment",
     "stays_loop",
 ]

@@ -48,7 +48,7 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.listed_objects import TOLD_BEFORE, keeps_frame
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
-from dynamo_lite.capture.loop_candidates import key_of, recall_side_exits, starts_segment
+from dynamo_lite.capture.loop_candidates import key_of, recall_side_exits, share, starts_segment
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
     MAX_NUMBERS,
@@ -215,8 +215,7 @@ class Attempt:
         guess(tracer, self.plan, frame.code, self.loop, self.header, read)
         if is_while:
             self.bounds = bounds_of(tracer, frame, self.header, self.plan, before, self.stored) or self.bounds
-        start, stop, step = self.bounds
-        self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
+        self.region = tracer.open_region(key_of(tracer, frame, self.header), *self.bounds)
         kept_on = iterator is not None and is_held(tracer, frame, self.live_after, iterator)
         self.may_leave = iterator is None or (is_handed_over(iterator) and not kept_on)
         if tracer.pauses and outermost and self.may_leave and not self.plan.extents:
@@ -286,6 +285,7 @@ class Attempt:
         doubt(tracer, self.plan)
         self.plan.side_exits.add(place)
         tracer.restraints.side_exits.add(place_in(code, place))
+        share(self.machine)
         guess_differing(tracer, self.plan, self.before, locals_, self.region.numbers)
         raise Retry
 

@@ -83,6 +83,7 @@ class Restraints:
     # Segments.
     joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)  # where long ones begin
     sides: set[CodeType] = field(default_factory=set)  # begin after a branch on data, and end where a long one begins
+    shared: set[tuple[str, Position, str]] = field(default_factory=set)  # headers of loops to which several lead
 
     # Values from outside.
     # variables of modules, complex numbers and bounds of slices: the constant, or MISSING if it changes
@@ -108,8 +109,10 @@ class Restraints:
         self.objects, self.lists_grow, self.warns = None, False, False
         self.mixed.clear()
         self.known.clear()
-        for known in (self.recursive, self.own, self.loops, self.busy, self.side_exits, self.often, self.sides):
+        for known in (self.recursive, self.own, self.loops, self.busy, self.side_exits, self.often):
             known.clear()
+        self.sides.clear()
+        self.shared.clear()
         for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered, self.lessons):
             held.clear()
 

@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import suppress
 from typing import Any
 
@@ -34,7 +34,7 @@ from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.lists import state_others
-from dynamo_lite.capture.loop_candidates import begins_plainly, count_first_rounds
+from dynamo_lite.capture.loop_candidates import begins_plainly, count_first_rounds, may_share
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
@@ -206,6 +206,7 @@ def _trace(
     starts: set[int] = set()
     firsts: set[int] = set()
     forks: set[Any] = set()
+    headers = frozenset(restraints.shared)  # NB: without what this capture finds, which has most of the loop by then
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
         tracer = Tracer(
@@ -224,7 +225,7 @@ def _trace(
         frame = root_frame(tracer, function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None
         may_join = function.__code__ in restraints.sides
-        joins = functools.partial(_joins, tracer, may_join) if may_join or starts else _never
+        joins = functools.partial(_joins, tracer, may_join, headers) if may_join or starts or headers else _never
         machine = Machine(tracer, break_everywhere, inline_generators, owns_slots, joins)
         try:
             with budget.work(math.inf if stop_at is not None else config.work_limit):
@@ -420,15 +421,18 @@ def _is_taken_up(stop: Stop, frame: Frame, instr: Instr) -> bool:
     )
 
 
-def _joins(tracer: Tracer, may_join: bool, frame: Frame) -> bool:
-    """Whether another segment begins where `frame` is: that of a loop which works on what this one computes; or a side
-    of a branch ends there, lest all that follows be compiled a second time."""
+def _joins(tracer: Tracer, may_join: bool, shared: Set[tuple[Any, ...]], frame: Frame) -> bool:
+    """Whether another segment begins where `frame` is: that of a loop which works on what this one computes, or to
+    which several ways lead; or a side of a branch ends there, lest all that follows be compiled a second time."""
     code, index = frame.code, frame.index
-    if index in tracer.starts or not may_join:
-        return index in tracer.starts
+    if index in tracer.starts:
+        return True
     place = place_in(code, index)
-    known = tracer.restraints.joins.get(place)
-    if known is None or tracer.depth or code.cellvars or begins_at(code, index) or handlers_at(code, index) is not None:
+    known = tracer.restraints.joins.get(place) if may_join else None
+    is_shared = place in shared and may_share(tracer, frame, index)
+    if is_shared or known is None:
+        return is_shared
+    if tracer.depth or code.cellvars or begins_at(code, index) or handlers_at(code, index) is not None:
         return False
     bound = kept_locals(frame.locals, liveness(code)[index], frame.stack).keys()
     return any(one.is_reached(len(frame.stack), bound, liveness(code)[index]) for one in known)
