@@ -122,7 +122,8 @@ def _guess_variables(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: frozens
             is_number = isinstance(first, LazyValue) and type(first.concrete) in (bool, int, float)
             if isinstance(first, LazyValue) and type(first.concrete) in (complex, str):
                 continue  # which is known by its value, if the loop gets it
-            plan.places[place] = is_number or (name in read and was_looked_at(first))
+            is_made_anew = name not in read and type(frame.namespace.get(name)) in (list, tuple)
+            plan.places[place] = is_number or (was_looked_at(first) and not is_made_anew)
             plan.guessed_places.add(place)
 
 
