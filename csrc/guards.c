@@ -6,6 +6,7 @@
 #include "columns.h"
 #include "guards_table.h"
 #include "pyframe.h"
+#include "quiet.h"
 
 /* Run the ops, and new references to the inputs when all pass. */
 static int32_t
@@ -387,7 +388,17 @@ all_lack(PyObject *module, PyObject *args)
     return lack < 0 ? NULL : PyBool_FromLong(lack);
 }
 
+/* dies_quietly(object) -> bool: see quiet.h. */
+static PyObject *
+dies_quietly(PyObject *module, PyObject *object)
+{
+    (void)module;
+    return PyBool_FromLong(dl_quiet_is_short(object));
+}
+
 PyMethodDef dl_guards_functions[] = {
+    {"dies_quietly", dies_quietly, METH_O,
+     "dies_quietly(object): whether it is a number, a string, an array, or a short list or tuple of such."},
     {"all_lack", all_lack, METH_VARARGS,
      "all_lack(sequence, path): whether no object at a path has anything of its own under the name in it."},
     {"put_column", put_column, METH_VARARGS,

@@ -3,6 +3,7 @@
 #include "guards.h"
 #include "guards_table.h"
 #include "pyframe.h"
+#include "quiet.h"
 
 /* ---- values compared by what they are ---- */
 
@@ -475,6 +476,9 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             break;
         case UNFIT:
             passes = PyArray_CheckExact(regs[op->reg[0]]) && is_unfit((PyArrayObject *)regs[op->reg[0]]);
+            break;
+        case QUIET:
+            passes = dl_quiet_is_short(regs[op->reg[0]]);
             break;
         case EQUAL:
             passes = dl_constants_equal(regs[op->reg[0]], op->object[0]);

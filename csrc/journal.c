@@ -8,6 +8,7 @@
 #include "journal.h"
 
 #include "numpy_api.h"
+#include "quiet.h"
 
 enum { FIRST_PLACES = 16, FEW_ITEMS = 8, PART = 8 };
 
@@ -71,26 +72,6 @@ dl_journal_list(DlJournal *journal, Py_ssize_t size)
     return list;
 }
 
-/* Whether nobody can notice the death of an object. depth: of lists that it may be made of. */
-static int
-dies_quietly(PyObject *object, int depth)
-{
-    if (object == NULL || object == Py_None || PyLong_CheckExact(object) || PyFloat_CheckExact(object)
-        || PyBool_Check(object) || PyArray_CheckExact(object) || PyUnicode_CheckExact(object)
-        || PyComplex_CheckExact(object) || PyBytes_CheckExact(object) || PyArray_IsScalar(object, Generic)) {
-        return 1;
-    }
-    if (!(PyList_CheckExact(object) || PyTuple_CheckExact(object)) || depth == 0) {
-        return 0;
-    }
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++) {
-        if (!dies_quietly(PySequence_Fast_GET_ITEM(object, i), depth - 1)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /* Append a row, of which the references are taken: 0, or -1 with MemoryError. */
 static int
 note(DlJournal *journal, DlReplaced row)
@@ -115,7 +96,7 @@ note(DlJournal *journal, DlReplaced row)
 int
 dl_journal_replace(DlJournal *journal, PyObject *dict, PyObject *key, PyObject *old)
 {
-    if (!dies_quietly(old, 0)) {
+    if (!dl_quiet_dies(old, 0, NULL)) {
         return 1;
     }
     return note(journal, (DlReplaced){.container = dict, .key = key, .old = old});
@@ -144,7 +125,7 @@ dl_journal_change(DlJournal *journal, PyObject *list, Py_ssize_t index)
     if (index >= size) {
         return 0; /* what is appended is cut off */
     }
-    if (index >= 0 && !dies_quietly(PyList_GET_ITEM(list, index), 2)) {
+    if (index >= 0 && !dl_quiet_dies(PyList_GET_ITEM(list, index), 2, NULL)) {
         return 1;
     }
     if (index >= 0 && one->held == NULL && one->replaced < one->size / PART + FEW_ITEMS) {
@@ -156,15 +137,15 @@ dl_journal_change(DlJournal *journal, PyObject *list, Py_ssize_t index)
         if (one->held == NULL) {
             return -1;
         }
-        one->quiet = dies_quietly(list, 3);
+        one->quiet = dl_quiet_dies(list, 3, NULL);
     }
-    return index < 0 && !dies_quietly(list, 3);
+    return index < 0 && !dl_quiet_dies(list, 3, NULL);
 }
 
 void
 dl_journal_take(DlJournal *journal, PyObject *object)
 {
-    if (!PyFloat_CheckExact(object) && !journal->loud && !dies_quietly(object, 2)) {
+    if (!PyFloat_CheckExact(object) && !journal->loud && !dl_quiet_dies(object, 2, NULL)) {
         journal->loud = 1;
         journal->latest = NULL;
     }

@@ -467,6 +467,9 @@ def put_column(
 ) -> None:
     """Store what a program has left in the column of an attribute into the objects (csrc/columns.h)."""
 
+def dies_quietly(one: object, /) -> bool:
+    """Whether it is a number, a string, an array, or a short list or tuple of such, whose death nobody can notice."""
+
 def all_lack(sequence: object, path: str, /) -> bool:
     """Whether no object at a path has anything of its own under the name in it (csrc/columns.h)."""
 

@@ -550,7 +550,7 @@ def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
 
 
 def _import_compiler(backend: Any) -> type[Compilation]:
-    """What compiles, with its backend, which is imported now rather than when it is first used."""
+    """What compiles, with as much of its backend as a capture needs, imported now rather than when it is first used."""
     from dynamo_lite.backends import resolve
     from dynamo_lite.compilation import Compilation
 

@@ -47,6 +47,7 @@ LAZY_OWN = {
     ("dynamo_lite.backends.kernels.functions", "dynamo_lite.program.verify"),
     ("dynamo_lite.program.element_ops", "fractions"),
     ("dynamo_lite.backends", "importlib.metadata"),
+    ("dynamo_lite.backends.numba", "dynamo_lite.backends.numba.compile"),
     ("dynamo_lite.report.records", "dynamo_lite.report.render"),
     ("dynamo_lite.whole_program", "dynamo_lite.watching"),
     ("dynamo_lite.whole_program", "dynamo_lite._C"),

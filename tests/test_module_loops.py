@@ -294,6 +294,18 @@ for k in range(6):
 for j in range(0):
     never = j
 """,
+    "names that later iterations make": """
+t = 0.0
+for k in range(30):
+    t += k * 0.5
+    for j in range(k - 10):
+        zz = k * 2.0
+        if zz > 30.0:
+            yy = zz
+        for aa in range(j - 1):
+            t += aa
+    xx = np.ones(3) * t
+""",
     "draws": """
 rng = np.random.default_rng(5)
 inside = 0

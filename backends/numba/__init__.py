@@ -1,18 +1,36 @@
-"""The default backend: kernels written as LLVM text and compiled by llvmlite, the code generator under Numba."""
+"""The default backend: kernels written as LLVM text and compiled by llvmlite, the code generator under Numba.
+
+What writes and compiles them, nearly half of what a program waits for, is imported once there is a program.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from dynamo_lite.backends.kernels import TARGET, program_of
-from dynamo_lite.backends.numba.compile import compile_kernel
 
+from dynamo_lite._C import CompiledKernel
 from dynamo_lite.graph.graph import Graph
+from dynamo_lite.schedule.steps import Kernel, Machine
+from dynamo_lite.shadows import own_modules
+
+if find_spec("llvmlite") is None:
+    raise ImportError("llvmlite is not installed")
 
 __all__ = ["TARGET", "compile_graph"]
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
     """The program of `graph`, for the sizes that pay; raises DoesNotPay when plain NumPy is expected to be as fast."""
-    return program_of(graph, example_inputs, compile_kernel)
+    program = program_of(graph, example_inputs, _compile_kernel)
+    with own_modules:
+        import dynamo_lite.backends.numba.compile  # noqa: F401  (now rather than amid the program's first run)
+    return program
+
+
+def _compile_kernel(kernel: Kernel | Machine, classes: str) -> CompiledKernel:
+    from dynamo_lite.backends.numba.compile import compile_kernel
+
+    return compile_kernel(kernel, classes)

@@ -322,12 +322,12 @@ def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
 
 @remembered
 def exposed(
-    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str]
+    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str], kind: str
 ) -> frozenset[str]:
     """The locals that an iteration may read before it has assigned them, or leave as they are when it ends the loop.
 
     behind: those that are live behind the loop. through: those that count, too, where some way through the iteration
-    does not assign them.
+    does not assign them. kind: "FAST", or "GLOBAL" of variables of the module, as far as the loop itself reads them.
     """
     bits: dict[str, int] = {}
 
@@ -342,9 +342,10 @@ def exposed(
         leaves = index != header or instr.op != "FOR_ITER"
         anyway = (ends if leaves and not loop.issuperset(after) else 0) | (again if header in after else 0)
         kept, read = -1, 0
-        if OPCODES[instr.op].operand is Operand.LOCAL:
+        is_local = OPCODES[instr.op].operand is Operand.LOCAL
+        if is_local if kind == "FAST" else instr.op.endswith("_GLOBAL"):
             name = mask((instr.arg,))
-            kept, read = (~name, 0) if instr.op == "STORE_FAST" else (-1, name)
+            kept, read = (~name, 0) if instr.op == f"STORE_{kind}" else (-1, name)
         rows.append((index, [one for one in after if one in loop], anyway, kept, read))
     needed = dict.fromkeys(loop, 0)
     changed = True

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from dynamo_lite.capture.branches import Walk
 from dynamo_lite.capture.leaving import done_at
 from dynamo_lite.capture.lists import is_whole
-from dynamo_lite.capture.loop_code import tests
+from dynamo_lite.capture.loop_code import exposed, tests
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
@@ -61,11 +61,13 @@ class Unreached(Exception):
     """The owner of a place is not where an earlier attempt has found it: a break's reason and detail."""
 
 
-def find_owners(machine: Machine, plan: LoopPlan, frame: Frame, loop: Set[int]) -> dict[Place, Value]:
+def find_owners(
+    machine: Machine, plan: LoopPlan, frame: Frame, loop: frozenset[int], header: int
+) -> dict[Place, Value]:
     """The owners of the places that earlier attempts have seen to change, and of those that `loop`, its instructions,
     say it will; lists of which a local may hold an object are looked at, too."""
     tracer = machine.tracer
-    _guess_variables(tracer, plan, frame, loop)
+    _guess_variables(tracer, plan, frame, loop, header)
     for form in (one for forms in plan.eithers.values() for one in forms):
         if isinstance(form, Source):
             _reach(machine, form)
@@ -103,13 +105,16 @@ def _look_together(tracer: Tracer, plan: LoopPlan, owners: Mapping[Place, Value]
         raise Retry
 
 
-def _guess_variables(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: Set[int]) -> None:
+def _guess_variables(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: frozenset[int], header: int) -> None:
     """Take the variables of the module that the loop stores to for ones that it changes, lest each loop of a script's
-    nest cost an attempt. Whether an iteration reads what the one before has left is guessed by what is there before."""
-    names = {frame.code.instrs[index].arg for index in loop if frame.code.instrs[index].op == "STORE_GLOBAL"}
+    nest cost an attempt. Whether an iteration reads what the one before has left is guessed by the code, and by what is
+    there before."""
+    stored = (frame.code.instrs[index] for index in loop if frame.code.instrs[index].op == "STORE_GLOBAL")
+    names = frozenset(instr.arg for instr in stored)
     if not plan.guesses or not names:
         return
     module = namespace(tracer, frame.namespace)
+    read = exposed(frame.code, loop, header, names, names, "GLOBAL")
     for name in sorted(names):
         place = Place(module.source, name)
         if place not in plan.places and len(plan.places) < MAX_PLACES:
@@ -117,7 +122,8 @@ def _guess_variables(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: Set[int
             is_number = isinstance(first, LazyValue) and type(first.concrete) in (bool, int, float)
             if isinstance(first, LazyValue) and type(first.concrete) in (complex, str):
                 continue  # which is known by its value, if the loop gets it
-            plan.places[place] = is_number or was_looked_at(first)
+            is_made_anew = name not in read and type(frame.namespace.get(name)) in (list, tuple)
+            plan.places[place] = is_number or (was_looked_at(first) and not is_made_anew)
             plan.guessed_places.add(place)
 
 

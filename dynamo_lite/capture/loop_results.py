@@ -11,6 +11,7 @@ from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
 
 from dynamo_lite.capture.aggregates import has_items, is_object, with_items
+from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import put_together
 from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.numbers import as_scalar, with_index
@@ -90,6 +91,10 @@ def items_behind(attempt: Attempt, path: Path, before: Value | None, behind: Beh
     """The tuple, say, at `path`, of what `make` makes of its items; of one that several paths have comes one."""
     before = attempt.parted.get(path, before)
     assert before is not None
+    if path in attempt.parted and isinstance(before, SequenceValue):
+        if before not in behind.lists:
+            behind.lists[before] = _of_items(attempt, path, before, behind, make)
+        return behind.lists[before]
     if path not in attempt.tuples:
         is_made = has_items(before) and path not in attempt.region.kept
         return _of_items(attempt, path, before, behind, make) if is_made else before
@@ -203,6 +208,29 @@ def made_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
     expr = as_scalar(attempt.region.ends[path])
     assert expr is not None
     return tracer.number(with_index(expr, attempt.region.index, last))
+
+
+def part_final(attempt: Attempt, live: frozenset[Name], leaves: bool) -> None:
+    """Have what an iteration makes, a tuple or a short list, go by its items where the loop is to hand out some.
+    leaves: as `Attempt.is_carried` has it."""
+    tracer = attempt.machine.tracer
+    work = [path for path in attempt.final if path[0] in live]
+    for path in work:  # grows
+        value = attempt.final[path]
+        if isinstance(value, SequenceValue) and _is_made_by_items(value) and attempt.is_carried(value, leaves):
+            for place, item in enumerate(value.items):
+                attempt.final[*path, place] = parted(tracer, realise(tracer, item))
+                work.append((*path, place))
+        elif isinstance(value, ComplexValue):
+            attempt.final |= {(*path, place): item for place, item in enumerate(value.items)}
+        else:
+            continue
+        attempt.parted[path] = attempt.final.pop(path)
+
+
+def _is_made_by_items(value: SequenceValue) -> bool:
+    is_tuple = value.kind is tuple and value.source is None and value.filled is None and value.taken is None
+    return is_tuple or is_object(value)
 
 
 def closes(attempt: Attempt, path: Path, before: Value | None) -> bool:

@@ -77,6 +77,7 @@ from dynamo_lite.capture.loop_results import (
     made_inside,
     note_kept,
     numbers_left,
+    part_final,
     untold_tuple,
     value_behind,
 )
@@ -194,12 +195,12 @@ class Attempt:
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in side_exits))
         self.live_after = behind | live_at[self.header]
-        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset()) | cells
+        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset(), "FAST") | cells
         if side_exits:
             names |= {self.exit_name, self.at_name} - {""}
         self.undo = prepare(self.machine, self.plan, self.bounds)
         try:
-            self.owners = find_owners(self.machine, self.plan, frame, self.loop)
+            self.owners = find_owners(self.machine, self.plan, frame, self.loop, self.header)
         except Unreached as found:
             self.refuse(*found.args)
         self.works_on_computed = not is_while and any(map(is_computed, frame.locals.values()))
@@ -209,7 +210,7 @@ class Attempt:
         live = places.union(live_at[self.header], cells)
         self.read |= {place for place in self.owners if self.plan.places[place] or self._is_read(place)}
         before = self.before = self._enter_locals(live)
-        kept = self.read | exposed(frame.code, self.loop, self.header, behind, names)
+        kept = self.read | exposed(frame.code, self.loop, self.header, behind, names, "FAST")
         read = {name: value for name, value in before.items() if name in kept and (name,) not in self.eithers}
         guess(tracer, self.plan, frame.code, self.loop, self.header, read)
         if is_while:
@@ -249,7 +250,7 @@ class Attempt:
                 self.refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
                 # What one way leaves as it was depends on the iteration before.
-                self.read |= exposed(frame.code, self.loop, self.header, behind, names)
+                self.read |= exposed(frame.code, self.loop, self.header, behind, names, "FAST")
             self._compare_locals(before, live, after)
             if iterator is not None and walk.leaves and is_held(tracer, frame, self.live_after, iterator):
                 self.refuse("loop-state", "an iterator from before the loop, which it may leave early")
@@ -367,8 +368,7 @@ class Attempt:
 
     def _is_read(self, place: Place) -> bool:
         """Whether what a place holds before the loop is carried into it: an iteration reads it, or it is an array."""
-        value = self.around[place]
-        return value is not None and (self.plan.places[place] or holds_array(value))
+        return (value := self.around[place]) is not None and (self.plan.places[place] or holds_array(value))
 
     def _get(self, name: Name) -> Value | None:
         """What a place, a local, or a closure variable of this frame's own holds."""
@@ -427,9 +427,8 @@ class Attempt:
 
     def _may_change(self, path: Path, begin: Scalar) -> bool:
         """Whether to take a number for one that changes until the contrary is seen: a `while` tests what it changes."""
-        if self.exit_index is not None or path in self.plan.fixed or path[0] not in self.read:
-            return False
-        return is_carriable(begin)
+        is_open = self.exit_index is None and path not in self.plan.fixed and path[0] in self.read
+        return is_open and is_carriable(begin)
 
     def counted(self, path: Path, count: Scalar) -> Scalar:
         """A number that grows by the same int each time, after so many iterations."""
@@ -513,12 +512,14 @@ class Attempt:
         if path in self.counts:
             self._compare_counted(path, after)
         elif path in self.begins:
-            end = as_scalar(after)
-            number = self.region.numbers[path]
-            if not self.plan.knows(path) and end is not None and kind_of(end) == number.kind:
-                self._learn_number(path, number, end, read)
+            end, number = as_scalar(after), self.region.numbers[path]
+            if end is None or kind_of(end) != number.kind:
+                self._differs(path)
             is_flag = path[:-1] in self.eithers and path[-1] == 0  # which may be set from the first iteration on
-            if end is None or kind_of(end) != number.kind or not (is_symbolic(end) or is_flag):
+            is_reset = path not in self.plan.fixed and not is_symbolic(end) and self.begins[path] == end
+            if not self.plan.knows(path) or (is_reset and not is_flag):
+                self._learn_number(path, number, end, read, is_reset)
+            if not (is_symbolic(end) or is_flag or self.plan.unpeeled):
                 self._differs(path)
             self.next[path] = end
             self.held[path] = after
@@ -554,16 +555,15 @@ class Attempt:
             plans.append(one.plan)
         return plans
 
-    def _learn_number(self, path: Path, number: Symbol, end: Scalar, read: bool) -> None:
+    def _learn_number(self, path: Path, number: Symbol, end: Scalar, read: bool, is_reset: bool) -> None:
         """See whether a number that was taken to change does not, or grows by the same int every time, or is one that
-        no iteration has from the one before."""
+        no iteration has from the one before. is_reset: to what the first iteration begins with."""
         plan, step = self.plan, make("sub", end, number) if number.kind == "int" else None
-        was_right = end != number and type(step) is not int and read and path in plan.guessed
+        was_right = end != number and type(step) is not int and read and path in plan.guessed and not is_reset
         plan.guessed.discard(path)
         if was_right:
             return
         plan.numbers.discard(path)
-        is_reset = not is_symbolic(end) and self.begins[path] == end  # to what the first iteration begins with
         if end == number or not read or is_reset:
             plan.fixed.add(path)
         elif type(step) is int:
@@ -589,8 +589,7 @@ class Attempt:
         self.late = True
 
     def _compare_counted(self, path: Path, after: Value) -> None:
-        end = as_scalar(after)
-        if end is None or kind_of(end) != "int":
+        if (end := as_scalar(after)) is None or kind_of(end) != "int":
             self._differs(path)
         self.plan.guessed.discard(path)
         if make("sub", end, self.counted(path, self._count())) != self.plan.steps[path]:
@@ -731,7 +730,8 @@ class Attempt:
         """Hand out, too, what is computed from carried numbers and read behind the loop."""
         tracer = self.machine.tracer
         leaves = self.may_leave and len(tracer.regions) == len(tracer.frames) == 1
-        for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value, leaves)]:
+        part_final(self, live, leaves)
+        for path in [path for path, value in self.final.items() if path[0] in live and self.is_carried(value, leaves)]:
             end = as_scalar(self.final[path])
             if end is None or kind_of(end) == "complex":
                 self.refuse("loop-state", f"the local {path[0]}, which holds numbers that it computes")
@@ -775,12 +775,12 @@ class Attempt:
         except Undecided as reason:
             self._promise(reason.condition)
 
-    def _is_carried(self, value: Value, leaves: bool = False) -> bool:
+    def is_carried(self, value: Value, leaves: bool = False) -> bool:
         """Whether a number in `value` depends on one that the loop carries. leaves: or nobody could tell it amid it."""
         if leaves and self._is_untold(value):
             return True
         if isinstance(value, SequenceValue):
-            return any(self._is_carried(realise(self.machine.tracer, item)) for item in value.items)
+            return any(self.is_carried(realise(self.machine.tracer, item)) for item in value.items)
         names = self._names_inside()
         if self.goes_on is True:
             names.discard(self.region.index.name)

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite._C import generic_attributes, keeps_attributes, own_attribute, put_column
+from dynamo_lite._C import dies_quietly, generic_attributes, keeps_attributes, own_attribute, put_column
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
@@ -49,10 +49,6 @@ from dynamo_lite.graph.scalar import is_symbolic, make
 
 Contents: TypeAlias = dict[Any, Value]
 Snapshot: TypeAlias = dict[Value, Contents]
-
-# Types of which nothing happens when an object dies that has been stored over.
-_QUIET = frozenset({np.ndarray, int, float, complex, bool, str, bytes, types.NoneType})
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -187,11 +183,11 @@ def store(tracer: Tracer, owner: Value, key: Any, value: Value, reason: str, det
     if isinstance(owner, CellValue) and tracer.defers and tracer.outer_cells is None:
         raise CellStored
     if owner.source is not None:
-        if key not in tracer.checked.setdefault(owner, set()):
+        if key not in tracer.checked.setdefault(owner, {}):
             is_numbers = isinstance(owner, SequenceValue) and _reads_numbers(tracer)
             if is_numbers or not tracer.defers or not _may_store(tracer, owner, key):
                 raise Break(reason, detail)
-            tracer.checked[owner].add(key)
+            tracer.checked[owner][key] = len(tracer.checked[owner])
         if owner not in tracer.stored:
             tracer.stored[owner] = dict(contents(owner))
     if not (isinstance(held, LazyValue) and held.known is value):  # which it holds already
@@ -248,17 +244,19 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
 
 
 def _dies_quietly(tracer: Tracer, source: Source, old: Any) -> bool:
-    if type(old) not in _QUIET and not issubclass(type(old), np.generic):
-        return False
-    tracer.facts.state("type", source, type(old))
-    return True
+    if dies_quietly(old):
+        tracer.facts.state("quiet", source)
+        return True
+    return False
 
 
 def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
     """What residual code has to store: owners from outside, keys, and values, in the order of the first stores."""
     found: list[tuple[Value, Any, Value]] = []
     for owner, before in tracer.stored.items():
-        for key, value in contents(owner).items():
+        first = tracer.checked.get(owner, {})
+        held = contents(owner)
+        for key, value in [(key, held[key]) for key in sorted(held, key=lambda key: first.get(key, -1))]:
             is_entry = isinstance(value, LazyValue) and value.source == _source_of(owner, key)
             if before.get(key) is not value and not is_entry:
                 found.append((owner, key, value))

@@ -342,7 +342,7 @@ class Tracer:
         self.lists: list[Source] = []  # those from outside whose items are known
         self.defers = defers  # what is stored to objects from outside, residual code stores when the segment ends
         self.stored: dict[Value, dict[Any, Value]] = {}  # what such objects held before the first store
-        self.checked: dict[Value, set[Any]] = {}  # and where it is known that storing is all that happens
+        self.checked: dict[Value, dict[Any, int]] = {}  # where storing is all that happens, by which was first
         self.namespaces: dict[int, NamespaceValue] = {}  # by id of the dict
         self.scopes = scopes  # what np.errstate changes is known to the graph
         self.errors = (0, 0)  # which floating-point errors are ignored, and reported in any case, by now

@@ -320,6 +320,7 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "np_scalar": lambda _, value, wanted: type(value) is wanted,
     "same": lambda _, a, b: a is b,
     "distinct": lambda _, a, b: a is not b,
+    "quiet": lambda _, value: _C.dies_quietly(value),
     "all_lack": lambda _, value, path: _C.all_lack(value, path),
     "all_differ": lambda _, a, b: _C.all_differ(a, b),
     "method": _test_method,

@@ -95,7 +95,57 @@ def in_an_attribute(x, n):
     return h.last is t, t
 
 
+def made_anew(x, n):
+    s = 0.0
+    for i in range(n):
+        s = s * 0.5 + i
+        t = (s, (i, s), "a", s + 1j * i)
+        u = [s, t, 0]
+        u[2] = v = t[1]
+    return (u[1] is t, v is t[1], u[2] is v, t[0] is s, v[1] is s, u[0] is s, t, u, v) if n else None
+
+
+def made_in_an_inner_loop(x, n):
+    found = [0, 0]
+    for i in range(n):
+        for j in range(i % 3):
+            s = float(x[j]) + i
+            found = [j, s]
+            pair = found, s
+        if i == 7:
+            break
+    return found, (pair[0] is found, pair, s) if n > 1 else None
+
+
+def item_under_a_branch(x, n):
+    k = 0
+    for i in range(n):
+        k = (k * 5 + 3) % 16
+        p = [0, 0, 0]
+        if k < 5:
+            p[0] = g = 1
+        elif k < 11:
+            p[k % 2 + 1] = g = 2
+        else:
+            g = p[2] = i
+        q = p
+    return (p is q, p, g, k) if n else None
+
+
+def kept_elsewhere(x, n):
+    rows, s, last = [], 0.0, None
+    for i in range(n):
+        s = s + i
+        t = (s, i)
+        rows.append(t)
+        u = [s, i]
+        if i == 1:
+            last = u
+    return (rows[-1] is t, rows[0] is t, last is u, rows, t, u, last) if n else None
+
+
 PROGRAMS = [
+    *(made_anew, made_in_an_inner_loop, item_under_a_branch, kept_elsewhere),
     *(two_names, began_as_one, previous, within_another, begins_as_an_item, swapped, records, printed_now_and_then),
     in_an_attribute,
 ]
@@ -108,3 +158,43 @@ def test_tuples_of_a_loop_are_the_objects_that_they_are(program: Callable, capsy
     for n in (25, 1, 0, 2, 3, 25):
         expected = repr(program(x, n)), capsys.readouterr().out
         assert (repr(fast(x, n)), capsys.readouterr().out) == expected
+
+
+def ends_with_a_tuple(x, n):
+    s = 0.0
+    for i in range(n):
+        s = s + i
+        t = (s, i)
+    return t
+
+
+def ends_with_a_list(x, n):
+    s = 0.0
+    for i in range(n):
+        s = s + i
+        t = [s, [i, s]]
+        t[0] = -s
+    return t
+
+
+def ends_with_a_list_set_under_a_branch(x, n):
+    k = 0
+    for i in range(n):
+        k = (k * 5 + 3) % 16
+        p = [0, 0]
+        if k < 5:
+            p[0] = 1
+        else:
+            p[1] = i
+    return p
+
+
+PURE = [ends_with_a_tuple, ends_with_a_list, ends_with_a_list_set_under_a_branch, made_anew]
+
+
+@pytest.mark.parametrize("program", PURE, ids=lambda one: one.__name__)
+def test_what_an_iteration_makes_keeps_no_loop_from_being_native(program: Callable) -> None:
+    fast = dynamo_lite.compile(program, options={"check": 1})
+    x = np.arange(30) * 0.5
+    assert fast(x, 20) == program(x, 20)
+    assert fast.stats()["breaks"] == 0 and fast.stats()["native_calls"] == 1

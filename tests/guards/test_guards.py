@@ -151,6 +151,15 @@ def test_arrays(writeable: bool | None) -> None:
         assert (both([("arg", 0, 0), ("unfit", 0)], (0,), function, (one,)) is not None) == passes
 
 
+def test_quiet() -> None:
+    """Numbers, strings, arrays, and lists and tuples of these, unless they are long or deep."""
+    quiet: list[Any] = [1, 1.5, True, 1j, None, "a", b"a", np.float32(1), np.zeros(3), [], (1, [2.0, "b"]), [0] * 256]
+    loud: list[Any] = [object(), [object()], {}, {1}, function, ([[1]],), [0] * 257, [[0] * 200] * 2, Exception()]
+    for one in [*quiet, *loud]:
+        passes = any(one is other for other in quiet)
+        assert (both([("arg", 0, 0), ("quiet", 0)], (0,), function, (one,)) is not None) == passes
+
+
 def test_numbers_and_scalars() -> None:
     """Exact Python types, ints of 64 bits, exact NumPy scalar types."""
     values = [0, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, True, 1.0, np.float64(1), np.int64(1), np.float32(1), "1"]
