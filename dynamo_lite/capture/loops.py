@@ -208,7 +208,7 @@ class Attempt:
         places: frozenset[Name] = frozenset(self.owners)
         self.stored: frozenset[Name] = places.union(names)
         live = places.union(live_at[self.header], cells)
-        self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
+        self.read |= {place for place in self.owners if self.plan.places[place] or self._is_read(place)}
         before = self.before = self._enter_locals(live)
         kept = self.read | exposed(frame.code, self.loop, self.header, behind, names, "FAST")
         read = {name: value for name, value in before.items() if name in kept and (name,) not in self.eithers}

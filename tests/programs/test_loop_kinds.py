@@ -12,7 +12,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.copies import copies_of
-from tests.oracle import require_equal
+from tests.oracle import Conditions, require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
 from tests.programs.test_random_elements import machines_of
 
@@ -515,3 +515,52 @@ def test_one_of_a_few_numbers(function: Any, dtype: Any) -> None:
     fast(np.arange(0, 12, 0.5).astype(dtype), 60)
     if dtype is not np.float32:
         assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}
+
+
+class Held:
+    def __init__(self) -> None:
+        self.total = np.float64(0.5)
+
+
+TOTAL: Any = 0.5
+
+
+def in_attribute(held: Any, x: Any, n: int) -> Any:
+    for i in range(n):
+        held.total = held.total * 0.5 + x
+        if i == 5:
+            held.total = float(held.total) - 0.25
+    return held.total
+
+
+def in_variable(held: Any, x: Any, n: int) -> Any:
+    global TOTAL
+    for i in range(n):
+        TOTAL = TOTAL * 0.5 + x
+        if i == 5:
+            TOTAL = float(TOTAL) - 0.25
+    return TOTAL
+
+
+def in_variable_while(held: Any, x: Any, n: int) -> Any:
+    global TOTAL
+    i = 0
+    while i < n:
+        TOTAL = TOTAL * 0.5 + x
+        if i == 5:
+            TOTAL = float(TOTAL) - 0.25
+        i += 1
+    return TOTAL
+
+
+@pytest.mark.parametrize("function", [in_attribute, in_variable, in_variable_while])
+def test_places_from_outside_hold_numbers_of_two_kinds(function: Any) -> None:
+    """Nobody has looked at what was there before, which the first iteration reads: what it is otherwise is carried."""
+    for n in (12, 7, 6, 3):
+        require_equal(
+            function,
+            lambda n=n: (Held(), np.float64(0.25), n),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"options": OPTIONS},
+            conditions=Conditions(reset=lambda: globals().update(TOTAL=np.float64(0.5)), state=lambda: TOTAL),
+        )
