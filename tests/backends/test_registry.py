@@ -37,7 +37,7 @@ def test_unknown_names_are_listed() -> None:
         backends.register_backend("", print)
 
 
-def test_the_compiler_is_imported_when_resolved_only() -> None:
+def test_what_compiles_kernels_is_imported_when_there_is_a_program_only() -> None:
     code = (
         "import sys, dynamo_lite.backends as b\n"
         "assert 'llvmlite' not in sys.modules and b.list_backends()\n"
@@ -45,6 +45,10 @@ def test_the_compiler_is_imported_when_resolved_only() -> None:
         "b.resolve('reference')\n"
         "assert 'llvmlite' not in sys.modules\n"
         "b.resolve('numba')\n"
+        "assert 'llvmlite' not in sys.modules\n"
+        "import numpy as np, dynamo_lite\n"
+        "fast = dynamo_lite.compile(lambda x: np.sqrt(x) * 2.0 + x, options={'cost_model': False})\n"
+        "assert fast(np.ones(3)).tolist() == [3.0, 3.0, 3.0] and fast.stats()['native_calls'] == 1\n"
         "assert 'llvmlite' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

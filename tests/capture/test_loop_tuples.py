@@ -99,7 +99,7 @@ def made_anew(x, n):
     s = 0.0
     for i in range(n):
         s = s * 0.5 + i
-        t = (s, (i, s), "a", s + 1j * i)
+        t = (s, (i, s), "a", complex(s, i))  # NB: from 3.14 on sums of these and real numbers are not traced
         u = [s, t, 0]
         u[2] = v = t[1]
     return (u[1] is t, v is t[1], u[2] is v, t[0] is s, v[1] is s, u[0] is s, t, u, v) if n else None
