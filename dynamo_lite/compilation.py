@@ -46,7 +46,7 @@ from dynamo_lite.errors import (
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.types import MAX_DIMS
-from dynamo_lite.means import Means
+from dynamo_lite.means import Means, lacks_stack
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import (
     UnsupportedCode,
@@ -104,7 +104,6 @@ _CONSTANT_ENTRIES = 2
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
 _MUCH = 12  # operations behind a loop that are too many to run them plainly for its sake
-_LONG = 50  # of a segment that is not compiled once more for each side of the branch in front of it
 _INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
 _LOOKED_AGAIN = 4  # how often code is captured again for what NumPy warns of
 _ROUND = "the segments of a loop together"
@@ -311,9 +310,9 @@ class Compilation:
         """The backend's product; what is not a native Program is made to change nothing where it fails."""
         try:
             made = self._resolved(graph, example_inputs)
-        except (DoesNotPay, BackendError, budget.OutOfTime, MemoryError):
-            raise
         except Exception as error:
+            if isinstance(error, DoesNotPay | BackendError | budget.OutOfTime | MemoryError) or lacks_stack(error):
+                raise
             raise BackendError(self.backend_name, f"{type(error).__name__}: {error}") from error
         if isinstance(made, _C.Program):
             return made
@@ -423,7 +422,7 @@ class Compilation:
         self._versions.setdefault(code, []).append(segment)
         number = self.resumes.numbers.get(code, 0)
         self._compiles.append((CompileRecord(function.__qualname__, number, reason, ()), segment.seconds))
-        if code in self.resumes.begins and operations(segment.capture.graph) >= _LONG:
+        if code in self.resumes.begins and operations(segment.capture.graph) >= policy.LONG:
             self._restraints.joins.setdefault(self.resumes.begins[code].place, set()).add(self.resumes.begins[code])
         if reason != "first call":
             log.emit("recompiles", function.__qualname__, reason)

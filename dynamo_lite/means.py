@@ -104,10 +104,14 @@ class Means:
         if isinstance(error, budget.ChangedMeanwhile):
             self._starved[code] = self._starved.get(code, 0) + 1
             return "changed-meanwhile", self._starved[code] < _STARVED_LIMIT
-        frames, limit = budget.frames_around(), sys.getrecursionlimit()
-        if not isinstance(error, RecursionError) or limit - frames >= _ROOM:
+        if not lacks_stack(error):
             return "", False
-        return "recursion-limit", frames >= limit // 2
+        return "recursion-limit", budget.frames_around() >= sys.getrecursionlimit() // 2
+
+
+def lacks_stack(error: Exception) -> bool:
+    """Whether the user's frames have left too little room, rather than that something calls itself without end."""
+    return isinstance(error, RecursionError) and sys.getrecursionlimit() - budget.frames_around() < _ROOM
 
 
 def _is_out_of_memory(error: Exception) -> bool:
@@ -117,4 +121,4 @@ def _is_out_of_memory(error: Exception) -> bool:
     )
 
 
-__all__ = ["Means", "Version"]
+__all__ = ["Means", "Version", "lacks_stack"]

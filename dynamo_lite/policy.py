@@ -61,9 +61,9 @@ class Thresholds:
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
-    compiler: float = 0.05  # CPU seconds that importing the compiler takes, about
+    compiler: float = 0.058  # CPU seconds that importing the compiler takes, about
     slowest: float = 3.0  # a machine is taken to be so many times as slow, at most, by what that takes there
-    first: float = 0.085  # and compiling something with it, its backend imported, without which it is of no use
+    first: float = 0.077  # and compiling something with it, its backend imported, without which it is of no use
 
     # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: a break
     # takes 2 to 5 us, so that what is between two of them gains only where that is little beside it.
@@ -156,6 +156,7 @@ class Arms:
 
 
 ARMS = Arms()
+LONG = 50  # operations of a segment, or of an iteration, that is not compiled once more for each way that leads to it
 
 # NB: as sysconfig's paths "stdlib" and "platstdlib" have it, which take 3 ms to find out.
 STDLIB = os.path.dirname(os.__file__)

@@ -35,13 +35,13 @@ from dynamo_lite.capture.choices import (
 )
 from dynamo_lite.capture.compound import ends_of_condition
 from dynamo_lite.capture.leaving import exit_name, index_name
-from dynamo_lite.capture.loop_candidates import SHARED, share
+from dynamo_lite.capture.loop_candidates import is_long, share
 from dynamo_lite.capture.loop_code import always_read, joins, meeting, same_code
 from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.object_lists import convert_all
-from dynamo_lite.capture.places import Snapshot, changed, place_at, put, restore, snapshot
+from dynamo_lite.capture.places import Snapshot, changed, made_alike, place_at, put, restore, snapshot
 from dynamo_lite.capture.restraints import place_of
 from dynamo_lite.capture.sameness import mutable_state, unchanged
 from dynamo_lite.capture.state import Frame, Region, Retry, SideExits
@@ -56,7 +56,6 @@ from dynamo_lite.capture.words import undecided
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.scalar import make, negate, simplify
 from dynamo_lite.pycode import liveness
 
@@ -377,11 +376,11 @@ class Walk:
         may go it, or where the way begins. The latter first in a long iteration, which would be compiled once more to
         run by itself."""
         regions = self.machine.tracer.regions
-        is_long = bool(regions) and operations(regions[0].graph) >= SHARED
-        if is_long:
+        begins_late = bool(regions) and is_long(regions[0])
+        if begins_late:
             self._part(arm, before)
         self._avoid(key, condition, reason, detail, unrolled)
-        if not is_long:
+        if not begins_late:
             self._part(arm, before)
 
     def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool) -> None:
@@ -508,6 +507,8 @@ class Walk:
             elif id(owner) not in own and not any((owner, key) == known[:2] for known in places):
                 pair = place_at(tracer, owner, key, then.held), place_at(tracer, owner, key, orelse.held)
                 places.append((owner, key, merge.local(str(key), pair, (True, True))))
+        if not made_alike(tracer, [known[:2] for known in places], before, [then.held, orelse.held]):
+            refuse("loop-state", "names that two ways make in another order")
         if len(then.stack) != len(orelse.stack):
             refuse("loop-state", "what lies on the stack behind an if")
         stack = [

@@ -16,12 +16,13 @@ from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Region, Tracer
 from dynamo_lite.capture.value import Break, FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.pycode import Code, begins_at, begins_rest, handlers_at
+from dynamo_lite.policy import LONG
+from dynamo_lite.pycode import Code, begins_at, begins_rest
 from dynamo_lite.pycode.flow import natural_loop
 
 _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
@@ -117,27 +118,22 @@ def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool = 
     return True
 
 
-SHARED = 50  # operations of an iteration, which one more segment costs less than to compile them twice
+def may_share(code: Code, index: int) -> bool:
+    """Whether instruction `index` heads a loop, and a segment may end there that does not begin there."""
+    is_header = code.instrs[index].op == "FOR_ITER" or index in while_loops(code)
+    return is_header and not begins_rest(code, index) and goes_on_at(code, index)
 
 
-def may_share(tracer: Tracer, frame: Frame, header: int) -> bool:
-    """Whether a segment of its own may begin at the header of an outermost loop, and this one ends there."""
-    code = frame.code
-    hides = bool(tracer.depth) or bool(code.cellvars) or handlers_at(code, header) is not None
-    begins = begins_at(code, header) or begins_rest(code, header)
-    return not hides and not begins and _is_header(code, header) and goes_on_at(code, header)
-
-
-def _is_header(code: Code, index: int) -> bool:
-    return code.instrs[index].op == "FOR_ITER" or index in while_loops(code)
+def is_long(region: Region) -> bool:
+    """Whether what is traced of an iteration is so much that it is not compiled once for each way that leads to it."""
+    return operations(region.graph) >= LONG
 
 
 def share(machine: Machine) -> None:
     """Have later captures end at the header of the outermost loop, which is left for what plain Python has to do in
     some of its iterations: all who come back from there then go on with one segment. Not of a short one."""
     tracer, attempt = machine.tracer, machine.attempts[0]
-    is_long = operations(tracer.regions[0].graph) >= SHARED
-    if is_long and attempt.may_leave and attempt.frame is tracer.frames[0]:
+    if is_long(tracer.regions[0]) and attempt.may_leave and attempt.frame is tracer.frames[0]:
         tracer.restraints.shared.add(place_in(attempt.frame.code, attempt.header))
 
 
@@ -202,6 +198,7 @@ __all__ = [
     "count_first_rounds",
     "header_behind",
     "is_comprehended",
+    "is_long",
     "key_of",
     "may_share",
     "plan_of",

@@ -15,7 +15,7 @@ has stored nothing.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Set
+from collections.abc import Callable, Hashable, Iterable, Set
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,6 +49,7 @@ from dynamo_lite.graph.scalar import is_symbolic, make
 
 Contents: TypeAlias = dict[Any, Value]
 Snapshot: TypeAlias = dict[Value, Contents]
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -254,9 +255,9 @@ def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
     """What residual code has to store: owners from outside, keys, and values, in the order of the first stores."""
     found: list[tuple[Value, Any, Value]] = []
     for owner, before in tracer.stored.items():
-        first = tracer.checked.get(owner, {})
-        held = contents(owner)
-        for key, value in [(key, held[key]) for key in sorted(held, key=lambda key: first.get(key, -1))]:
+        first, held = tracer.checked.get(owner, {}), contents(owner)
+        for key in sorted(held, key=lambda key: first.get(key, -1)):
+            value = held[key]
             is_entry = isinstance(value, LazyValue) and value.source == _source_of(owner, key)
             if before.get(key) is not value and not is_entry:
                 found.append((owner, key, value))
@@ -433,6 +434,16 @@ def changed(tracer: Tracer, before: Snapshot, after: Snapshot) -> list[tuple[Val
             continue
         found += [(owner, key) for key in dict.fromkeys((*one, *other)) if one.get(key) is not other.get(key)]
     return found
+
+
+def made_alike(tracer: Tracer, places: Iterable[tuple[Value, Any]], before: Snapshot, ends: list[Snapshot]) -> bool:
+    """Whether two ways that make the same new places of an owner make them in one order, which its dict shows."""
+    made: dict[Value, set[Any]] = {}
+    for owner, key in places:
+        if all(key in end.get(owner, ()) for end in ends) and place_at(tracer, owner, key, before) is None:
+            made.setdefault(owner, set()).add(key)
+    orders = ([[key for key in end[owner] if key in keys] for end in ends] for owner, keys in made.items())
+    return all(one == other for one, other in orders)
 
 
 def _is_only_read(tracer: Tracer, owner: Value) -> bool:

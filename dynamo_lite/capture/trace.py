@@ -428,12 +428,13 @@ def _joins(tracer: Tracer, may_join: bool, shared: Set[tuple[Any, ...]], frame: 
     if index in tracer.starts:
         return True
     place = place_in(code, index)
-    known = tracer.restraints.joins.get(place) if may_join else None
-    is_shared = place in shared and may_share(tracer, frame, index)
-    if is_shared or known is None:
-        return is_shared
+    known = tracer.restraints.joins.get(place, set()) if may_join else set()
+    if not known and place not in shared:
+        return False
     if tracer.depth or code.cellvars or begins_at(code, index) or handlers_at(code, index) is not None:
         return False
+    if place in shared and may_share(code, index):
+        return True
     bound = kept_locals(frame.locals, liveness(code)[index], frame.stack).keys()
     return any(one.is_reached(len(frame.stack), bound, liveness(code)[index]) for one in known)
 

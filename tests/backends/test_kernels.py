@@ -20,6 +20,7 @@ from dynamo_lite.backends.numba import compile as compiling
 from dynamo_lite.backends.numba.compile import _STATE, assembly, compile_kernel
 from dynamo_lite.backends.numba.functions import function_of
 
+import dynamo_lite
 from dynamo_lite.program import ir
 from dynamo_lite.program.element_ops import is_exact
 from dynamo_lite.schedule.steps import Kernel, KernelOp
@@ -332,3 +333,85 @@ def test_too_little_address_space_is_an_error() -> None:
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+HOSTILE = {
+    "d": [0.0, -0.0, 1.5, -2.0, np.nan, np.inf, -np.inf, 5e-324, 1e308, -1e-308],
+    "f": [0.0, -0.0, 1.5, -2.0, np.nan, np.inf, -np.inf, 1e-45, 3e38, -1e-38],
+    "l": [0, 1, -1, 7, 2**63 - 1, -(2**63)],
+    "i": [0, 1, -1, 7, 2**31 - 1, -(2**31)],
+    "B": [0, 1, 2, 200, 255],
+    "?": [False, True],
+}
+
+
+def mixed(dtype: str) -> Kernel:
+    """A few operations that may overflow, underflow, be invalid or divide by zero."""
+    b = Builder(dtype, dtype)
+    if dtype == "?":
+        return b.kernel(b.add("logical_or", b.add("logical_and", 0, 1), b.add("logical_not", 1)))
+    product, total = b.add("multiply", 0, 1), b.add("add", 0, 1)
+    found = b.add("subtract", product, total)
+    if dtype in "df":
+        found = b.add("divide", found, b.add("sqrt", 1))
+    return b.kernel(found, total, b.add("less", 0, found))
+
+
+@pytest.mark.parametrize("dtype", HOSTILE)
+def test_single_elements_are_made_quickly_to_the_same_bits_and_flags(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without optimisation as with it; a mere fill and what works on arrays are made with it."""
+    how: list[bool] = []
+    load = compiling._Engine.load
+
+    def noting(self: Any, text: str, name: str, quickly: bool = False) -> Any:
+        how.extend([quickly] * name.startswith("kernel"))  # not what the tests themselves call kernels with
+        return load(self, text, name, quickly)
+
+    monkeypatch.setattr(compiling._Engine, "load", noting)
+    kernel = mixed(dtype)
+    values = [np.array(value, dtype) for value in HOSTILE[dtype]]
+    engine = _STATE.start()
+    found = []
+    for machine in (engine.quick, engine.machine):
+        monkeypatch.setattr(engine, "quick", machine)
+        _STATE.made.clear()
+        _STATE.latest.clear()
+        rows = []
+        for n in (1, 9):
+            for operands in itertools.product(values, repeat=2):
+                check(kernel, list(operands), n)
+                results = [np.zeros(n, one) for one in (dtype, dtype, "?")[: len(kernel.results)]]
+                flags = run_kernel(kernel, list(operands), results)
+                rows.append((flags, [one.tobytes() for one in results]))
+        found.append(rows)
+    assert found[0] == found[1]
+    assert how and all(how)
+    how.clear()
+    check(kernel, [values[1], np.array(HOSTILE[dtype], dtype)], len(values))
+    check(Kernel((np.dtype(dtype),), (), (0,)), [values[0]], 5)
+    assert how and not any(how)
+
+
+def test_machine_code_has_no_unwind_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process's unwinder would be told of each, and again when it goes."""
+    written: list[str] = []
+    load = compiling._Engine.load
+
+    def noting(self: Any, text: str, *how: Any) -> Any:
+        written.append(text)
+        return load(self, text, *how)
+
+    def loop(x: Any, n: int) -> Any:
+        total = 0.0
+        for i in range(n):
+            total += x[i] * 1.375 if x[i] > 0.25 else -x[i]
+        return total, np.sqrt(x) * 0.71875 + x
+
+    monkeypatch.setattr(compiling._Engine, "load", noting)
+    x = np.linspace(0.0, 1.0, 40)
+    assert dynamo_lite.compile(loop, options={"cost_model": False})(x, 40)[0] == loop(x, 40)[0]
+    engine = _STATE.start()
+    assert len(written) > 1
+    assert not any(b".eh_frame" in engine.machine.emit_object(engine.module(text)) for text in written)

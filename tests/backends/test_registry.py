@@ -52,3 +52,19 @@ def test_what_compiles_kernels_is_imported_when_there_is_a_program_only() -> Non
         "assert 'llvmlite' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_compiles_kernels_is_imported_later_where_the_stack_is_short() -> None:
+    """Such a call runs plainly, without a word; a later one is native."""
+    code = (
+        "import sys, warnings, numpy as np, dynamo_lite\n"
+        "warnings.simplefilter('error')\n"
+        "def program(x): return np.sqrt(x) * 2.0 + x\n"
+        "fast = dynamo_lite.compile(program, options={'cost_model': False})\n"
+        "def down(n): return fast(np.ones(3)) if n == 0 else down(n - 1)\n"
+        "for n in (960, 0):\n"
+        "    assert down(n).tolist() == [3.0, 3.0, 3.0]\n"
+        "assert [skip.id for skip in fast.explain().skips] in (['recursion-limit'], []), fast.explain().skips\n"
+        "assert fast.stats()['native_calls'] >= 1\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dynamo_lite
@@ -70,3 +71,55 @@ def test_objects_whose_death_is_noticed_die_when_they_are_stored_over() -> None:
         del noticed
         fast(20)
         assert died == [[0.0, (0, 0.0)]]
+
+
+class Bytes(bytearray):
+    pass
+
+
+def of_objects(noticed):
+    return np.array([noticed], object)
+
+
+def itself(noticed):
+    return np.zeros(3)
+
+
+def a_view(noticed):
+    return np.zeros((3, 3))[1:]
+
+
+def of_others_memory(noticed):
+    return np.frombuffer(Bytes(16))
+
+
+def twice(x):
+    global pair
+    y = np.sqrt(x) + 1.0
+    pair = 1.0
+    z = y * 2.0
+    pair = 2.0
+    return z
+
+
+@pytest.mark.parametrize("make", [of_objects, itself, a_view, of_others_memory])
+@pytest.mark.parametrize(("program", "given"), [(in_the_module, 20), (twice, np.ones(4))])
+def test_arrays_whose_death_is_noticed_die_when_they_are_stored_over(program: Any, given: Any, make: Any) -> None:
+    """One of objects, one to which, or to whose memory's owner, there is a weak reference."""
+    global pair
+    fast = dynamo_lite.compile(program, options={"cost_model": False})
+    for _ in range(3):
+        pair = np.zeros(3)
+        fast(given)
+    assert fast.stats()["native_calls"] >= 3
+    seen = []
+    for run in (program, fast):
+        died: list[Any] = []
+        noticed = Noticed()
+        pair = make(noticed)
+        watched = noticed if make is of_objects else pair if pair.base is None else pair.base
+        weakref.finalize(watched, note, died)
+        del noticed, watched
+        run(given)
+        seen.append(repr(died))
+    assert seen[0] == seen[1] and seen[0] != "[]"
