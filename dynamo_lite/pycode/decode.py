@@ -235,11 +235,18 @@ class _Decoder:
 
     def run(self) -> None:
         """Fill self.out and self.start."""
-        index = 0
-        while index < len(self.ops):
-            self.start.append(len(self.out))
-            op = self.ops[index]
+        ops, out, start = self.ops, self.out, self.start
+        index, n = 0, len(ops)
+        while index < n:
+            start.append(len(out))
             if index in self.loop_exits:
+                index += 1
+                continue
+            op = ops[index]
+            read = _PLAIN.get(op)
+            if read is not None:  # NB: without further calls: most of the instructions of each function are such
+                out.append((op, read(self, self.args[index]), self.goto[index], self.positions[index]))
+                self.raising.append(index)
                 index += 1
                 continue
             special = _SPECIAL.get(op)
@@ -253,9 +260,9 @@ class _Decoder:
             else:
                 following = self.plain(index)
             # Natives that were merged into this one; no jump leads to them (see `free`).
-            self.start.extend([len(self.out)] * (following - index - 1))
+            start.extend([len(out)] * (following - index - 1))
             index = following
-        self.start.append(len(self.out))
+        start.append(len(out))
 
     def emit(self, index: int, op: str, arg: Any = None, goto: int | None = None) -> None:
         if op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE") and FACTS.boolean_jumps and self.truth is None:
@@ -309,28 +316,13 @@ class _Decoder:
 
     def operand(self, index: int, kind: Operand, op: str) -> Any:
         """The canonical operand of the native instruction `index`."""
-        arg = self.args[index]
-        match kind:
-            case Operand.NONE | Operand.TARGET:
-                return None
-            case Operand.CONST:
-                return self.code.co_consts[arg]
-            case Operand.LOCAL | Operand.CELL:
-                return self.slots[arg]
-            case Operand.NAME:
-                return self.code.co_names[arg]
-            case Operand.FLAG:
-                return bool(arg)
-            case Operand.UNPACK:
-                return arg & 0xFF, arg >> 8
-            case Operand.CONVERSION:
-                return CONVERSIONS[arg]
-            case Operand.OPERATOR:
-                names = OPERATORS[op]
-                if arg >= len(names):
-                    raise self.unsupported(index, f"has an unknown operator, {arg}")
-                return names[arg]
-        return arg
+        return _READ[kind](self, self.args[index]) if kind is not Operand.OPERATOR else self.operator(op, index)
+
+    def operator(self, op: str, index: int) -> str:
+        names, arg = OPERATORS[op], self.args[index]
+        if arg >= len(names):
+            raise self.unsupported(index, f"has an unknown operator, {arg}")
+        return names[arg]
 
     def free(self, index: int, op: str) -> bool:
         """True if native `index` is `op`, stands where native index-1 stands in the source, and no jump leads to it."""
@@ -435,10 +427,7 @@ class _Decoder:
 
     def load_attr(self, index: int) -> int:
         arg = self.args[index]
-        if FACTS.attr_method_bit:
-            self.emit(index, "LOAD_METHOD" if arg & 1 else "LOAD_ATTR", self.code.co_names[arg >> 1])
-        else:
-            self.emit(index, "LOAD_ATTR", self.code.co_names[arg])
+        self.emit(index, "LOAD_METHOD" if arg & 1 else "LOAD_ATTR", self.code.co_names[arg >> 1])
         return index + 1
 
     def load_super_attr(self, index: int) -> int:
@@ -564,17 +553,29 @@ class _Decoder:
         raise self.unsupported(index, "is not the exit of a loop")
 
 
+# Kind of operand -> what makes the canonical one of a native argument.
+_READ: dict[Operand, Callable[[_Decoder, int], Any]] = {
+    Operand.NONE: lambda decoder, arg: None,
+    Operand.TARGET: lambda decoder, arg: None,
+    Operand.CONST: lambda decoder, arg: decoder.code.co_consts[arg],
+    Operand.LOCAL: lambda decoder, arg: decoder.slots[arg],
+    Operand.CELL: lambda decoder, arg: decoder.slots[arg],
+    Operand.NAME: lambda decoder, arg: decoder.code.co_names[arg],
+    Operand.FLAG: lambda decoder, arg: bool(arg),
+    Operand.UNPACK: lambda decoder, arg: (arg & 0xFF, arg >> 8),
+    Operand.CONVERSION: lambda decoder, arg: CONVERSIONS[arg],
+    Operand.COUNT: lambda decoder, arg: arg,
+    Operand.NUMBER: lambda decoder, arg: arg,
+}
+
 _LOADS = frozenset(BORROWING) | frozenset(BORROWING.values())
 _LOAD_ONE = frozenset({"LOAD_FAST", BORROWING["LOAD_FAST"]})
 
 _SPECIAL: dict[str, Callable[[_Decoder, int], int]] = {
     "RESUME": _Decoder.resume,
     "COPY_FREE_VARS": _Decoder.copy_free_vars,
-    "LOAD_FAST": _Decoder.load_fast,
-    "LOAD_FAST_BORROW": _Decoder.load_fast,
     "STORE_FAST": _Decoder.store_fast,
     "LOAD_GLOBAL": _Decoder.load_global,
-    "LOAD_ATTR": _Decoder.load_attr,
     "LOAD_SUPER_ATTR": _Decoder.load_super_attr,
     "COMPARE_OP": _Decoder.compare_op,
     "TO_BOOL": _Decoder.to_bool,
@@ -598,11 +599,29 @@ _SPECIAL: dict[str, Callable[[_Decoder, int], int]] = {
     "BUILD_INTERPOLATION": _Decoder.build_interpolation,
     "NOT_TAKEN": _Decoder.not_taken,
 }
+if FACTS.closure_by_load_fast:
+    _SPECIAL.update({"LOAD_FAST": _Decoder.load_fast, "LOAD_FAST_BORROW": _Decoder.load_fast})
+if FACTS.attr_method_bit:
+    _SPECIAL["LOAD_ATTR"] = _Decoder.load_attr
 
 # First native opcode -> the canonical instructions that begin with it, and their natives.
 _SEQUENCES: dict[str, list[tuple[tuple[str, object], tuple[tuple[str, int], ...]]]] = {}
 for _canonical, _natives in FACTS.sequences.items():
     _SEQUENCES.setdefault(_natives[0][0], []).append((_canonical, _natives))
+
+
+def _reading(op: str) -> Callable[[_Decoder, int], Any]:
+    kind = OPCODES[op].operand
+    if kind is Operand.OPERATOR:
+        return lambda decoder, _: decoder.operator(op, len(decoder.start) - 1)
+    return _READ[kind]
+
+
+_TESTS = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "UNARY_NOT") if FACTS.boolean_jumps else ()
+# Native opcodes that are canonical ones by the same name wherever they stand -> what makes the operand.
+_PLAIN = {
+    op: _reading(op) for op in OPCODES.keys() & CACHES.keys() - {*_SPECIAL, *_SEQUENCES, *SPELLINGS, *_TESTS}
+}
 
 HANDLED = frozenset(_SPECIAL)
 """Native opcodes that need more than a row of their own name."""

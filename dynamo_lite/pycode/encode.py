@@ -10,16 +10,17 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from dynamo_lite import _C
-from dynamo_lite.dataclass import dataclass, replace
+from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.borrow import borrowed_loads
 from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode, free_operand
 from dynamo_lite.pycode.flow import async_items, stack_size
 from dynamo_lite.pycode.module_code import native_flags
 from dynamo_lite.pycode.opcodes import CONVERSIONS, INVERSE_CONDITIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
-from dynamo_lite.pycode.tables import exception_table, instruction_bytes, location_table
+from dynamo_lite.pycode.tables import exception_table, location_table
 from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
 
 
@@ -44,24 +45,10 @@ def assemble(skeleton: Code, instrs: Iterable[Instr], exceptions: Sequence[Excep
     return encode(replace(skeleton, instrs=tuple(instrs), exceptions=tuple(exceptions)))
 
 
-@dataclass(slots=True)
-class _Native:
-    """A native instruction in the making. A jump knows its canonical target, later its native one."""
+# Native opcode -> its number, its caches in code units, and these as bytes.
+_NATIVE = {op: (dis.opmap[op], caches, bytes(2 * caches)) for op, caches in CACHES.items()}
 
-    op: str
-    arg: int
-    position: Position
-    label: int | None = None  # canonical index
-    goto: int | None = None  # native index
-    size: int = 1  # code units without caches
-
-    def room(self) -> int:
-        """The code units its argument needs, EXTENDED_ARG included."""
-        return 1 if self.arg < 0x100 else 2 if self.arg < 0x10000 else 3 if self.arg < 0x1000000 else 4
-
-
-_NUMBERS = {op: number for op, number in dis.opmap.items() if number < 256}
-
+_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 _IN_SEQUENCES = frozenset(op for op, _ in FACTS.sequences)
 _COMMON_CONSTANTS = {id(value): number for number, value in enumerate(COMMON_CONSTANTS)}
 
@@ -72,6 +59,7 @@ _JOINS: dict[str, list[tuple[str, tuple[tuple[str] | tuple[str, str | int], ...]
 for _native, _parts in SPELLINGS.items():
     if len(_parts) > 1 and _native not in BORROWING.values():
         _JOINS.setdefault(_parts[0][0], []).append((_native, _parts))
+_MAY_JOIN = frozenset(_JOINS) | {"PUSH_NULL", "LOAD_GLOBAL"}
 
 
 class _Encoder:
@@ -80,7 +68,12 @@ class _Encoder:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.instrs = code.instrs
-        self.out: list[_Native] = []
+        # The native instructions, in parallel: a jump's argument comes last, from what it leads to
+        self.ops: list[str] = []
+        self.args: list[int] = []
+        self.positions: list[Position] = []
+        self.labels: dict[int, int] = {}  # native jump -> the canonical index it leads to
+        self.gotos: dict[int, int] = {}  # native jump -> the native index it leads to
         self.start: list[int] = []  # canonical index -> native index
         self.exits: dict[int, int] = {}  # canonical target of a loop -> native index of its loop exit
 
@@ -114,7 +107,7 @@ class _Encoder:
     # The pass
 
     def run(self) -> None:
-        """Fill self.out and self.start."""
+        """Fill the native instructions and self.start."""
         loops: dict[int, Position] = {}
         if FACTS.loop_exit:
             for number, instr in enumerate(self.instrs):
@@ -123,22 +116,28 @@ class _Encoder:
         if self.code.freevars:
             self.emit("COPY_FREE_VARS", len(self.code.freevars), NO_POSITION)
         entry = self.entry()
-        index = 0
-        while index < len(self.instrs):
+        instrs, ops, start = self.instrs, self.ops, self.start
+        index, n = 0, len(instrs)
+        while index < n:
             if index in loops:
                 self.loop_exit(index, loops[index])
             if index == entry:
                 self.emit("RESUME", 0, self.code.entry)
-            self.start.append(len(self.out))
-            following = self.join(index)
-            if following == index:
-                instr = self.instrs[index]
-                if instr.op not in _IN_SEQUENCES or not self.sequence(instr):
-                    _LOWER.get(instr.op, _Encoder.plain)(self, index, instr)
-                following += 1
-            self.start.extend([len(self.out)] * (following - index - 1))
-            index = following
-        self.start.append(len(self.out))
+            start.append(len(ops))
+            instr = instrs[index]
+            op = instr.op
+            if op in _MAY_JOIN and (following := self.join(index)) > index:
+                start.extend([len(ops)] * (following - index - 1))
+                index = following
+                continue
+            if op not in _IN_SEQUENCES or not self.sequence(instr):
+                lower = _LOWER.get(op)
+                if lower is not None:
+                    lower(self, index, instr)
+                else:
+                    self.emit(op, _OPERANDS[op](self, instr.arg), instr.position, instr.target)
+            index += 1
+        start.append(len(ops))
 
     def entry(self) -> int | None:
         """The index before which the entry's RESUME goes; None if the instructions have their own."""
@@ -149,22 +148,28 @@ class _Encoder:
             return None
         return index
 
-    def emit(self, op: str, arg: int, position: Position, label: int | None = None) -> None:
+    def emit(self, op: str, arg: int, position: Position, label: int | None = None) -> int:
+        """The native index of the instruction appended. label: where it jumps to."""
         if op not in CACHES:
             raise UnsupportedCode(f"{self.code.qualname}: Python {VERSION} has no {op}")
-        self.out.append(_Native(op, arg, position, label))
+        index = len(self.ops)
+        if label is not None:
+            self.labels[index] = label
+        self.ops.append(op)
+        self.args.append(arg)
+        self.positions.append(position)
+        return index
 
     def loop_exit(self, index: int, position: Position) -> None:
         """Put what an exhausted FOR_ITER jumps over before instruction `index`; nothing may fall into it."""
         skip = None
         if index and not OPCODES[self.instrs[index - 1].op].ends:
-            self.emit("JUMP_FORWARD", 0, self.instrs[index - 1].position)
-            skip = self.out[-1]
-        self.exits[index] = len(self.out)
+            skip = self.emit("JUMP_FORWARD", 0, self.instrs[index - 1].position)
+        self.exits[index] = len(self.ops)
         for op in FACTS.loop_exit:
             self.emit(op, 0, position)
         if skip is not None:
-            skip.goto = len(self.out)
+            self.gotos[skip] = len(self.ops)
 
     def joined(self, index: int) -> bool:
         """True if instruction `index` belongs to the one before it: same place in the source, no border between."""
@@ -241,31 +246,14 @@ class _Encoder:
             self.names.append(name)
         return index
 
+    def cell(self, name: str) -> int:
+        if name not in self.cell_slot:
+            raise UnsupportedCode(f"{self.code.qualname}: {name} is neither a cell nor a free variable")
+        return self.cell_slot[name]
+
     def operand(self, instr: Instr) -> int:
         """The native argument of an instruction whose native opcode has the same kind of operand."""
-        arg = instr.arg
-        match OPCODES[instr.op].operand:
-            case Operand.NONE | Operand.TARGET:
-                return 0
-            case Operand.FLAG if FACTS.kwargs_always:
-                return 0
-            case Operand.CONST:
-                return self.const(arg)
-            case Operand.LOCAL:
-                return self.local_slot[arg]
-            case Operand.CELL:
-                if arg not in self.cell_slot:
-                    raise UnsupportedCode(f"{self.code.qualname}: {arg} is neither a cell nor a free variable")
-                return self.cell_slot[arg]
-            case Operand.NAME:
-                return self.name(arg)
-            case Operand.UNPACK:
-                return int(arg[0] | arg[1] << 8)
-            case Operand.CONVERSION:
-                return CONVERSIONS.index(arg)
-            case Operand.OPERATOR:
-                return OPERATORS[instr.op].index(arg)
-        return int(arg)
+        return _OPERANDS[instr.op](self, instr.arg)
 
     # One function for each opcode that is not spelled by its own name on some version
 
@@ -292,11 +280,10 @@ class _Encoder:
             self.emit(instr.op, 0, instr.position, instr.target)
             self.branch_mark(instr)
         else:
-            self.emit(INVERSE_CONDITIONS[instr.op], 0, instr.position)
-            over = self.out[-1]
+            over = self.emit(INVERSE_CONDITIONS[instr.op], 0, instr.position)
             self.branch_mark(instr)
             self.emit("JUMP_BACKWARD", 0, instr.position, instr.target)
-            over.goto = len(self.out)
+            self.gotos[over] = len(self.ops)
 
     def branch_mark(self, instr: Instr) -> None:
         if FACTS.branch_marks:
@@ -312,24 +299,22 @@ class _Encoder:
 
     def for_iter(self, index: int, instr: Instr) -> None:
         assert instr.target is not None
-        self.emit("FOR_ITER", 0, instr.position)
-        loop = self.out[-1]
         if instr.target > index:
-            loop.label = instr.target
+            self.emit("FOR_ITER", 0, instr.position, instr.target)
             return
-        self.emit("JUMP_FORWARD", 0, instr.position)  # FOR_ITER only goes forward
-        over = self.out[-1]
-        loop.goto = len(self.out)
+        loop = self.emit("FOR_ITER", 0, instr.position)
+        over = self.emit("JUMP_FORWARD", 0, instr.position)  # FOR_ITER only goes forward
+        self.gotos[loop] = len(self.ops)
         for op in FACTS.loop_exit:
             self.emit(op, 0, instr.position)
         self.emit("JUMP_BACKWARD", 0, instr.position, instr.target)
-        over.goto = len(self.out)
+        self.gotos[over] = len(self.ops)
 
     def to_bool(self, index: int, instr: Instr) -> None:
         """Make the top of the stack, which instruction `index` wants as a bool, one."""
         before = self.instrs[index - 1].op if index and index not in self.targets else None
         if before == "COMPARE_OP" and FACTS.compare_bool_bit and self.joined(index):
-            self.out[-1].arg |= FACTS.compare_bool_bit
+            self.args[-1] |= FACTS.compare_bool_bit
         elif before not in YIELDS_BOOL:
             self.emit("TO_BOOL", 0, instr.position)
 
@@ -347,10 +332,7 @@ class _Encoder:
         self.emit("LOAD_GLOBAL", self.name(instr.arg) << 1, instr.position)
 
     def load_attr(self, index: int, instr: Instr) -> None:
-        if FACTS.attr_method_bit:
-            self.emit("LOAD_ATTR", self.name(instr.arg) << 1 | (instr.op == "LOAD_METHOD"), instr.position)
-        else:
-            self.plain(index, instr)
+        self.emit("LOAD_ATTR", self.name(instr.arg) << 1 | (instr.op == "LOAD_METHOD"), instr.position)
 
     def load_super(self, index: int, instr: Instr) -> None:
         name, explicit = instr.arg
@@ -406,7 +388,7 @@ class _Encoder:
         if instr.op == "CALL_KW" and FACTS.kw_names:
             if index in self.borders or self.instrs[index - 1].op != "LOAD_CONST":
                 raise UnsupportedCode(f"{self.code.qualname}: CALL_KW {index} needs LOAD_CONST right before it")
-            self.out[-1].op = "KW_NAMES"
+            self.ops[-1] = "KW_NAMES"
         for prefix in FACTS.call_prefix:
             self.emit(prefix, instr.arg, instr.position)
         self.emit(op, instr.arg, instr.position)
@@ -423,7 +405,8 @@ class _Encoder:
         conversion, has_spec = instr.arg
         number = CONVERSIONS.index(conversion)
         if FACTS.conversion_in_format:
-            return self.emit("FORMAT_VALUE", number | has_spec << 2, instr.position)
+            self.emit("FORMAT_VALUE", number | has_spec << 2, instr.position)
+            return
         swap = number and has_spec
         if swap:
             self.emit("SWAP", 2, instr.position)
@@ -457,13 +440,24 @@ class _Encoder:
 
     def assemble(self) -> types.CodeType:
         """The code object."""
-        offsets = self.layout()
+        offsets, sizes = self.layout()
         code, unit = self.code, offsets.__getitem__
         entries = (
             (unit(self.start[one.start]), unit(self.start[one.end]), unit(self.start[one.target]), one.depth, one.lasti)
             for one in code.exceptions
         )
-        native = self.out
+        native, spans = bytearray(), []
+        for op, arg, size, position in zip(self.ops, self.args, sizes, self.positions, strict=True):
+            number, caches, tail = _NATIVE[op]
+            if size > 1:
+                for shift in range(8 * size - 8, 0, -8):
+                    native += bytes((_EXTENDED_ARG, arg >> shift & 0xFF))
+                arg &= 0xFF
+            native.append(number)
+            native.append(arg)
+            if caches:
+                native += tail
+            spans.append((position, size + caches))
         return types.CodeType(
             code.argcount,
             code.posonlyargcount,
@@ -471,7 +465,7 @@ class _Encoder:
             len(self.varnames),
             stack_size(code),
             native_flags(code, (*self.varnames, *code.cellvars)),
-            b"".join(instruction_bytes(_NUMBERS[one.op], one.arg, one.size, CACHES[one.op]) for one in native),
+            bytes(native),
             tuple(self.consts),
             tuple(self.names),
             tuple(self.varnames),
@@ -479,35 +473,63 @@ class _Encoder:
             code.name,
             code.qualname,
             code.firstlineno,
-            location_table(((one.position, one.size + CACHES[one.op]) for one in native), code.firstlineno),
+            location_table(spans, code.firstlineno),
             exception_table(entries),
             code.freevars,
             code.cellvars,
         )
 
-    def layout(self) -> list[int]:
-        """Resolve the jumps; returns the offset of each native instruction, in code units, and that of the end."""
-        jumps = []
-        for number, native in enumerate(self.out):
-            if native.label is not None:
-                exit = self.exits.get(native.label) if native.op == "FOR_ITER" else None
-                native.goto = self.start[native.label] if exit is None else exit
-            if native.goto is not None:
-                jumps.append((number, native, native.goto))
-            native.size = native.room()
+    def layout(self) -> tuple[list[int], list[int]]:
+        """Resolve the jumps; returns the offset of each native instruction, in code units, and that of the end; and
+        the code units of each without caches, EXTENDED_ARG included."""
+        ops, args = self.ops, self.args
+        for jump, label in self.labels.items():
+            exit = self.exits.get(label) if ops[jump] == "FOR_ITER" else None
+            self.gotos[jump] = self.start[label] if exit is None else exit
+        caches = [CACHES[op] for op in ops]
+        sizes = [1 if arg < 0x100 else _room(arg) for arg in args]
         while True:
-            offsets = [0]
-            for native in self.out:
-                offsets.append(offsets[-1] + native.size + CACHES[native.op])
+            offsets = [0, *accumulate(map(int.__add__, sizes, caches))]
             grown = False
-            for number, native, goto in jumps:
-                native.arg = abs(offsets[goto] - offsets[number + 1])
-                if native.room() > native.size:
-                    native.size = native.room()
+            for jump, goto in self.gotos.items():
+                args[jump] = arg = abs(offsets[goto] - offsets[jump + 1])
+                if arg >= 0x100 and _room(arg) > sizes[jump]:
+                    sizes[jump] = _room(arg)
                     grown = True
             if not grown:
-                return offsets
+                return offsets, sizes
 
+
+def _room(arg: int) -> int:
+    """The code units that an instruction with this argument needs, EXTENDED_ARG included."""
+    return 1 if arg < 0x100 else 2 if arg < 0x10000 else 3 if arg < 0x1000000 else 4
+
+
+def _operand_of(op: str) -> Callable[[_Encoder, Any], int]:
+    """What makes the native argument of the canonical one, where the native opcode has the same kind of operand."""
+    match OPCODES[op].operand:
+        case Operand.NONE | Operand.TARGET:
+            return lambda encoder, arg: 0
+        case Operand.FLAG if FACTS.kwargs_always:
+            return lambda encoder, arg: 0
+        case Operand.CONST:
+            return _Encoder.const
+        case Operand.LOCAL:
+            return lambda encoder, arg: encoder.local_slot[arg]
+        case Operand.CELL:
+            return _Encoder.cell
+        case Operand.NAME:
+            return _Encoder.name
+        case Operand.UNPACK:
+            return lambda encoder, arg: int(arg[0] | arg[1] << 8)
+        case Operand.CONVERSION:
+            return lambda encoder, arg: CONVERSIONS.index(arg)
+        case Operand.OPERATOR:
+            return lambda encoder, arg, names=OPERATORS[op]: names.index(arg)  # type: ignore[misc]
+    return lambda encoder, arg: int(arg)
+
+
+_OPERANDS = {op: _operand_of(op) for op in OPCODES}
 
 _LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {
     "JUMP": _Encoder.jump,
@@ -521,14 +543,10 @@ _LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {
     "UNARY_NOT": _Encoder.unary_not,
     "COMPARE_OP": _Encoder.compare_op,
     "LOAD_GLOBAL": _Encoder.load_global,
-    "LOAD_ATTR": _Encoder.load_attr,
-    "LOAD_METHOD": _Encoder.load_attr,
     "LOAD_SUPER_ATTR": _Encoder.load_super,
     "LOAD_SUPER_METHOD": _Encoder.load_super,
     "LOAD_CLOSURE": _Encoder.load_closure,
     "STORE_CELL": _Encoder.store_cell,
-    "LOAD_FAST": _Encoder.load_fast,
-    "LOAD_CONST": _Encoder.load_const,
     "POP_ITER": _Encoder.pop_iter,
     "BEFORE_WITH": _Encoder.before_with,
     "END_SEND": _Encoder.end_send,
@@ -544,3 +562,10 @@ _LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {
     "SEND_OR_POP": _Encoder.send,
     **dict.fromkeys(_INTRINSIC_NUMBERS, _Encoder.intrinsic),
 }
+# What is spelled by its own name where this CPython has no other way, which takes half of the time.
+if FACTS.attr_method_bit:
+    _LOWER.update({"LOAD_ATTR": _Encoder.load_attr, "LOAD_METHOD": _Encoder.load_attr})
+if FACTS.borrowing:
+    _LOWER["LOAD_FAST"] = _Encoder.load_fast
+if FACTS.small_ints or COMMON_CONSTANTS:
+    _LOWER["LOAD_CONST"] = _Encoder.load_const

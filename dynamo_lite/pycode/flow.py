@@ -49,11 +49,11 @@ def predecessors(code: Code, raising: bool) -> tuple[tuple[int, ...], ...]:
     """For each instruction those that it may follow when nothing raises; raising: and what it handles.
 
     NB: what is remembered is made of tuples of numbers, over which the garbage collector does not go."""
-    before: list[list[int]] = [[] for _ in code.instrs]
+    before: list[tuple[int, ...]] = [()] * len(code.instrs)
     for index, afters in enumerate(_after(code, raising)):
         for after in afters:
-            before[after].append(index)
-    return tuple(map(tuple, before))
+            before[after] += (index,)
+    return tuple(before)
 
 
 def reached(code: Code, start: int, raising: bool) -> set[int]:
@@ -72,27 +72,36 @@ def reached(code: Code, start: int, raising: bool) -> set[int]:
 def natural_loop(code: Code, header: int, raising: bool) -> frozenset[int]:
     """The instructions from which `header` is reached again without leaving the loop that it heads, and that follow it
     when nothing raises; raising: and those of handlers."""
-    before = predecessors(code, raising)
-    found = {header}
+    before, after = predecessors(code, raising), _after(code, raising)
+    leading = {header}
     work = [index for index in before[header] if index > header]
     while work:
         index = work.pop()
-        if index not in found:
-            found.add(index)
+        if index not in leading:
+            leading.add(index)
             work += before[index]
-    return frozenset(found & reached(code, header, raising))
+    found: set[int] = set()
+    work = [header]
+    while work:  # NB: what lies on a way from the header to one of them is one of them
+        index = work.pop()
+        if index in leading and index not in found:
+            found.add(index)
+            work += after[index]
+    return frozenset(found)
 
 
 @remembered
 def _after(code: Code, raising: bool) -> tuple[tuple[int, ...], ...]:
     """For each instruction those that may follow it when nothing raises; raising: and its handler."""
     n = len(code.instrs)
-    after = [[one for one in behind if one < n] for behind in following(code)]
+    after = list(following(code))
+    if n and n in after[-1]:  # control runs off the end
+        after[-1] = tuple(one for one in after[-1] if one < n)
     if raising:
-        for index, handler in enumerate(handler_targets(code)):
-            if handler is not None:
-                after[index].append(handler)
-    return tuple(map(tuple, after))
+        for entry in code.exceptions:
+            for index in range(entry.start, entry.end):
+                after[index] += (entry.target,)
+    return tuple(after)
 
 
 @remembered

@@ -242,11 +242,18 @@ class Effect:
 
     def popped(self, arg: Any) -> int:
         """How many slots an instruction with operand `arg` takes."""
-        return sum(slot.size(arg) for slot in self.pops) if self.takes is None else self.takes
+        return _total(self.pops, arg) if self.takes is None else self.takes
 
     def pushed(self, arg: Any) -> int:
         """How many slots an instruction with operand `arg` leaves."""
-        return sum(slot.size(arg) for slot in self.pushes) if self.leaves is None else self.leaves
+        return _total(self.pushes, arg) if self.leaves is None else self.leaves
+
+
+def _total(slots: tuple[Slot, ...], arg: Any) -> int:
+    total = 0
+    for slot in slots:
+        total += 1 if slot.count is None else slot.count(arg)
+    return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def loops(code: Code) -> list[Loop]:
     """
     edges: dict[int, list[int]] = {}
     for index, instr in enumerate(code.instrs):
-        if instr.target is not None and instr.target <= index and index in reached(code, instr.target, True):
+        if instr.target is not None and instr.target <= index and index in natural_loop(code, instr.target, True):
             edges.setdefault(instr.target, []).append(index)
     if not edges:
         return []

@@ -7,33 +7,32 @@ Objects/exception_handling_notes.txt (InternalDocs/ from 3.14 on); they are the 
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Iterable
+from typing import Any
 
 from dynamo_lite.pycode.code import Position
 
-_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 _LONGEST = 8  # code units that one entry of the location table covers
 _ONE_LINE, _NO_COLUMNS, _LONG, _NONE = 10, 13, 14, 15  # forms of entries; 0 to 9 are the short ones
-
-
-def instruction_bytes(op: int, arg: int, size: int, caches: int) -> bytes:
-    """An instruction with `size` - 1 EXTENDED_ARGs before it and its inline caches after it."""
-    if size == 1:
-        return bytes((op, arg)) + bytes(2 * caches)
-    high = [part for shift in range(size - 1, 0, -1) for part in (_EXTENDED_ARG, arg >> 8 * shift & 0xFF)]
-    return bytes((*high, op, arg & 0xFF)) + bytes(2 * caches)
 
 
 def location_table(spans: Iterable[tuple[Position, int]], firstlineno: int) -> bytes:
     """co_linetable of spans (position, length in code units) that follow one another."""
     table = bytearray()
     line = firstlineno
+    joined: list[list[Any]] = []
+    latest: object = None
     for position, length in spans:
-        while length > 0:
-            part = min(length, _LONGEST)
-            length -= part
-            line = _location(table, position, part - 1, line)
+        if position is latest or position == latest:
+            joined[-1][1] += length
+        else:
+            joined.append([position, length])
+            latest = position
+    for position, length in joined:
+        while length > _LONGEST:
+            length -= _LONGEST
+            line = _location(table, position, _LONGEST - 1, line)
+        line = _location(table, position, length - 1, line)
     return bytes(table)
 
 
