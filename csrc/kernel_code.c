@@ -256,6 +256,7 @@ new_variant(DlProgram *program, PyObject *code, int n)
     npy_intp address = sequence ? int_attribute(code, "address") : -1;
     variant->address = (int32_t(*)(npy_intp *, npy_intp))address;
     variant->scratch_bytes = address == -1 ? -1 : int_attribute(code, "scratch_bytes");
+    variant->is_quick = address == -1 ? -1 : (int)int_attribute(code, "is_quick");
     if (PyErr_Occurred() || sequence == NULL) {
         goto fail;
     }
@@ -313,14 +314,15 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
 #define STRIDE_CLASS(name, letter, words) letter,
 #include "abi.def"
     };
-    char letters[DL_MAX_OPERANDS + 5];
+    char letters[DL_MAX_OPERANDS + 6];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
         letters[i] = class_letters[classes[i]][0];
     }
     int care = dl_kernel_care(run, kernel);
-    snprintf(letters + n, 5, "%s%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
-             care & DL_STRICT ? DL_ASKS_STRICT : "", care & DL_DIVIDES ? DL_ASKS_DIVISION : "");
+    snprintf(letters + n, 6, "%s%s%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
+             care & DL_STRICT ? DL_ASKS_STRICT : "", care & DL_DIVIDES ? DL_ASKS_DIVISION : "",
+             care & DL_LASTS ? DL_ASKS_LASTING : "");
     DlProgram *program = run->program;
     DlWatch watch;
     DlStatus status = dl_world_open(run, &watch, 1); /* if it declines, the code serves the next run */
@@ -531,16 +533,18 @@ typedef struct {
     PyObject_HEAD
     npy_intp address, scratch_bytes;
     PyObject *loops, *keep, *weakrefs;
+    char is_quick;
 } DlCompiledKernel;
 
 static PyObject *
 compiled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"address", "loops", "scratch_bytes", "keep", NULL};
+    static char *names[] = {"address", "loops", "scratch_bytes", "keep", "is_quick", NULL};
     npy_intp address, scratch_bytes;
     PyObject *loops, *keep;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOnO:CompiledKernel", names, &address, &loops, &scratch_bytes,
-                                     &keep)) {
+    int is_quick = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOnO|p:CompiledKernel", names, &address, &loops, &scratch_bytes,
+                                     &keep, &is_quick)) {
         return NULL;
     }
     if (address == 0 || scratch_bytes < 0) {
@@ -557,6 +561,7 @@ compiled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->scratch_bytes = scratch_bytes;
     self->loops = tuple;
     self->keep = Py_NewRef(keep);
+    self->is_quick = (char)is_quick;
     return (PyObject *)self;
 }
 
@@ -592,13 +597,14 @@ static PyMemberDef compiled_members[] = {
     {"scratch_bytes", T_PYSSIZET, offsetof(DlCompiledKernel, scratch_bytes), READONLY, "memory for tiles"},
     {"loops", T_OBJECT, offsetof(DlCompiledKernel, loops), READONLY, "(ufunc, dtypes) of each NumPy loop it calls"},
     {"keep", T_OBJECT, offsetof(DlCompiledKernel, keep), READONLY, "what keeps the machine code alive"},
+    {"is_quick", T_BOOL, offsetof(DlCompiledKernel, is_quick), READONLY, "not optimised: made in a fraction of the time"},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyTypeObject compiled_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.CompiledKernel",
-    .tp_doc = "CompiledKernel(address, loops, scratch_bytes, keep): machine code for one pattern of strides.",
+    .tp_doc = "CompiledKernel(address, loops, scratch_bytes, keep, is_quick=False): machine code for one pattern of strides.",
     .tp_basicsize = sizeof(DlCompiledKernel),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = compiled_new,

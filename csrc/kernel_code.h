@@ -47,8 +47,8 @@ typedef struct {
 } DlBlock;
 
 /* How careful code is, as bits: it asks which of two NaNs NumPy would keep; it computes extremes by NumPy's loops; it
- * divides by numbers. */
-enum { DL_STRICT = 1, DL_BY_LOOPS = 2, DL_DIVIDES = 4 };
+ * divides by numbers. And whether it is optimised (of loops compiled whole, which may be brief). */
+enum { DL_STRICT = 1, DL_BY_LOOPS = 2, DL_DIVIDES = 4, DL_LASTS = 8 };
 
 /* As careful as a kernel, or a program that is so careful, needs it. */
 static inline int

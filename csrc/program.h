@@ -66,6 +66,7 @@ typedef struct DlVariant {
     int32_t (*address)(npy_intp *block, npy_intp n);
     npy_intp scratch_bytes;
     int n_loops;
+    int is_quick;     /* not optimised */
     int needs_gil;
     int one_thread;   /* a loop that it calls may raise, or is not NumPy's own */
     double guess;     /* nanoseconds that an element takes, roughly */

@@ -71,6 +71,7 @@ class Abi(NamedTuple):
     ASKS_LOOPS: str
     ASKS_STRICT: str
     ASKS_DIVISION: str
+    ASKS_LASTING: str
     RETURNED_FAILED: int
     RETURNED_MET_NAN: int
     RETURNED_NAN: int
@@ -278,7 +279,10 @@ class CompiledKernel:
     loops: tuple[tuple[Any, ...], ...]
     scratch_bytes: int
     keep: object
-    def __init__(self, address: int, loops: Sequence[tuple[Any, ...]], scratch_bytes: int, keep: object) -> None: ...
+    is_quick: bool
+    def __init__(
+        self, address: int, loops: Sequence[tuple[Any, ...]], scratch_bytes: int, keep: object, is_quick: bool = False
+    ) -> None: ...
 
 class Program:
     """A Schedule ready to run; raises Declined(reason) where it declines."""

@@ -6,7 +6,7 @@ Enters a Graph, example inputs, and how the backend compiles a kernel; leaves a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from dynamo_lite.backends.kernels.loops import loop_is_elementwise, loop_is_forw
 from dynamo_lite.backends.kernels.quotients import inverse_of
 
 from dynamo_lite import _C, budget
+from dynamo_lite._C import abi
 from dynamo_lite.config import config, current, current_seconds
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.graph import Graph
@@ -28,7 +29,9 @@ from dynamo_lite.program.element_ops import may_raise
 from dynamo_lite.schedule import (
     Schedule,
     Target,
+    brief_loops,
     estimate,
+    example_of,
     may_be_straight,
     paying_iterations,
     paying_sizes,
@@ -61,7 +64,8 @@ def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: Comp
         if options.cost_model:
             steps = _where_it_pays(lowered, steps, example_inputs)
     own = 0 if options is config else options.num_threads
-    timed = _timed(current_seconds(), compile_kernel)
+    brief = brief_loops(steps, example_of(graph, example_inputs))
+    timed = _timed(current_seconds(), compile_kernel, brief)
     make_small = partial(_small, steps, types, timed) if may_be_straight(steps) else None
     return _C.Program(steps, timed, own, make_small)
 
@@ -82,14 +86,17 @@ def _where_it_pays(graph: Graph, steps: Schedule, example_inputs: Sequence[Any])
     return replace(steps, sizes=paying_sizes(estimate(graph, rest, example_inputs, TARGET)), pays=condition)
 
 
-def _timed(seconds: dict[str, float], compile_kernel: CompileKernel) -> CompileKernel:
-    """compile_kernel, which notes what it takes: most kernels are compiled when the program first runs."""
+def _timed(seconds: dict[str, float], compile_kernel: CompileKernel, brief: Collection[Machine]) -> CompileKernel:
+    """compile_kernel, which notes what it takes: most kernels are compiled when the program first runs. brief: loops
+    whose code is optimised only once C asks for that."""
 
     def compile_one(kernel: Kernel | Machine, classes: str) -> _C.CompiledKernel:
         began = perf_counter()
         try:
             with budget.timed():
-                return compile_kernel(kernel, classes)
+                lasts = isinstance(kernel, Machine) and all(kernel is not one for one in brief)
+                asks = abi.ASKS_LASTING if lasts and not classes.endswith(abi.ASKS_LASTING) else ""
+                return compile_kernel(kernel, classes + asks)
         finally:
             seconds["kernels"] = seconds.get("kernels", 0.0) + perf_counter() - began
 

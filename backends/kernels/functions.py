@@ -73,8 +73,9 @@ def machine(loop: Loop) -> Machine | None:
 
 
 def routine_of(loop: Machine, classes: str) -> Routine:
-    """The routine of a loop, ready to be written."""
-    return _through(build_loop(loop, classes, loop_is_elementwise), (ranges, share, flatten, promote))
+    """The routine of a loop, ready to be written. ASKS_LASTING behind the classes asks for optimised code."""
+    bare = classes.removesuffix(abi.ASKS_LASTING)
+    return _through(build_loop(loop, bare, loop_is_elementwise), (ranges, share, flatten, promote))
 
 
 Either = TypeVar("Either", Function, Routine)

@@ -9,7 +9,8 @@ from dynamo_lite._C import safe_point
 from dynamo_lite.graph.alias import drop_repeated, merge_views
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import is_structured
-from dynamo_lite.schedule.cost import DoesNotPay, estimate, paying_iterations, paying_sizes
+from dynamo_lite.schedule.brief import brief_loops
+from dynamo_lite.schedule.cost import DoesNotPay, estimate, example_of, paying_iterations, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse
 from dynamo_lite.schedule.level import level
@@ -22,7 +23,9 @@ __all__ = [
     "DoesNotPay",
     "Schedule",
     "Target",
+    "brief_loops",
     "estimate",
+    "example_of",
     "may_be_straight",
     "paying_iterations",
     "paying_sizes",

@@ -210,7 +210,7 @@ def makes_lists(graph: Graph) -> bool:
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
     """The times by scale, 0 for the sizes of the example: sizes in steps of 256, and of 4 where the faster one changes.
     Only 0 where no input is an array."""
-    example = _example(graph, example_inputs)
+    example = example_of(graph, example_inputs)
     sizes = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
     largest = max(
         (node for node in graph.inputs if isinstance(node, Node)), key=lambda n: _bytes(n, example), default=None
@@ -241,7 +241,7 @@ def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], ta
     return dict(sorted(tried.items()))
 
 
-def _example(graph: Graph, example_inputs: Sequence[Any]) -> Env:
+def example_of(graph: Graph, example_inputs: Sequence[Any]) -> Env:
     """What the symbols are in the example; of what nodes yield nobody knows."""
     unknown: dict[str, Number] = {symbol.name: 1 for symbol in graph.symbols.values() if symbol.input < 0}
     return Env(unknown | symbol_values(graph, example_inputs))
@@ -278,7 +278,7 @@ def paying_iterations(
     nodes = [node for node in graph.nodes if node.kind is NodeKind.LOOP]
     if not copies or any("pause" in node.params for node in nodes):
         return None
-    env = _example(graph, example_inputs)
+    env = example_of(graph, example_inputs)
     known = {name: symbol for name, symbol in graph.symbols.items() if symbol.input >= 0}
     number = total(_iterations_of(node, known, env) for node in nodes)
     if all(graph.symbols[name].axis is not None for name in symbols_of(number)):
@@ -602,7 +602,7 @@ def _program_time(schedule: Schedule, env: Env, target: Target) -> float:
     for step in schedule.steps:
         if isinstance(step, Alloc):
             time += ROUTINE_ARRAY + _fresh_time(_count(step.shape, env) * step.dtype.itemsize)
-    return time + _machine_steps(routine.body, _iterations(routine, env)[1])
+    return time + _machine_steps(routine.body, iterations(routine, env)[1])
 
 
 def _native_time(schedule: Schedule, env: Env, target: Target) -> float:
@@ -615,13 +615,13 @@ def _calls(schedule: Schedule, env: Env, target: Target) -> bool:
     return any(
         (isinstance(step, Call) and not _without_call(step, env))
         or (isinstance(step, Reduce) and not target.folds(step.ufunc, step.dtype))
-        or (isinstance(step, Loop) and step.machine is None and _calls(step.body, _iterations(step, env)[1], target))
-        or (isinstance(step, Cond) and any(_calls(body, inside, target) for body, inside in _branches(step, env)))
+        or (isinstance(step, Loop) and step.machine is None and _calls(step.body, iterations(step, env)[1], target))
+        or (isinstance(step, Cond) and any(_calls(body, inside, target) for body, inside in branches(step, env)))
         for step in schedule.steps
     )
 
 
-def _branches(step: Cond, env: Env) -> list[tuple[Schedule, Env]]:
+def branches(step: Cond, env: Env) -> list[tuple[Schedule, Env]]:
     """The branches, with their numbers."""
     return env.of(step, lambda: [(body, env_of_body(step.operands, body.symbols, env)) for body in bodies(step)])
 
@@ -666,20 +666,20 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
         elif isinstance(step, Save):
             kept = written.get(step.src)
             time += SAVE + _fresh_time(_input_bytes(schedule, step.src, env) if kept is None else kept)
-        elif isinstance(step, Loop) and step.machine is not None and not _is_long(step, step.machine, env):
-            time += MACHINE_CALL + _machine_time(step, env)
+        elif isinstance(step, Loop) and step.machine is not None and not is_long(step, step.machine, env):
+            time += MACHINE_CALL + machine_time(step, env)
         elif isinstance(step, Loop):
-            number, inside = _iterations(step, env)
+            number, inside = iterations(step, env)
             steps = 0.0 if step.body.iterated is None else min(number, 1)
             time += (steps or number) * (ITERATION + _steps_time(step.body, inside, target))
             if step.body.iterated is not None and number > 1:
                 time += KERNEL + number * _iterated_time(step.body.iterated, inside)
         elif isinstance(step, Cond):
-            time += CHOICE + sum(_steps_time(body, inside, target) for body, inside in _branches(step, env)) / 2
+            time += CHOICE + sum(_steps_time(body, inside, target) for body, inside in branches(step, env)) / 2
     return time
 
 
-def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
+def iterations(step: Loop, env: Env) -> tuple[int, Env]:
     bounds = (step.start, step.stop, step.step)
     values = *step.carried, *step.captured
     goes_on = step.body.outputs[-1] if step.goes_on else None
@@ -688,7 +688,7 @@ def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
     return env.of(step, lambda: middle(bounds, values, step.body.symbols, env, goes_on, changing, pause))
 
 
-def _is_long(loop: Loop, machine: Machine, env: Env) -> bool:
+def is_long(loop: Loop, machine: Machine, env: Env) -> bool:
     """Whether a machine loop is left to its steps, since it handles long arrays."""
     for row in machine.vectors:
         size = 1.0
@@ -701,9 +701,9 @@ def _is_long(loop: Loop, machine: Machine, env: Env) -> bool:
     return False
 
 
-def _machine_time(loop: Loop, env: Env) -> float:
+def machine_time(loop: Loop, env: Env) -> float:
     """What a loop takes inside a machine loop, or as one."""
-    number, inside = _iterations(loop, env)
+    number, inside = iterations(loop, env)
     return number * (MACHINE_STEP + _machine_steps(loop.body, inside))
 
 
@@ -712,9 +712,9 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
     for step in schedule.steps:
         time += MACHINE_STEP
         if isinstance(step, Loop):
-            time += _machine_time(step, env)
+            time += machine_time(step, env)
         elif isinstance(step, Cond):
-            time += sum(_machine_steps(body, inside) for body, inside in _branches(step, env)) / 2
+            time += sum(_machine_steps(body, inside) for body, inside in branches(step, env)) / 2
         elif isinstance(step, Map | Reduce):
             time += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
             time += (MACHINE_KERNEL + 2 * _read_time(step, env, {})) if step.shape else 0.0
