@@ -29,6 +29,7 @@ from dynamo_lite.config import config
 from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
+from dynamo_lite.report.records import LoopRecord
 from dynamo_lite.watching import Watch, _inner
 from dynamo_lite.whole_program import Program
 from tests import watched
@@ -524,10 +525,20 @@ def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_w
     watch.kinds[round_], watch.looked_into[round_] = LoopKind(OF_NUMBERS), [round_]
     watch.expected[round_] = time.process_time() + 100.0, 0.0
     watch._expect(round_)
-    for outcome in ("segments", "native"):
-        loops_ = {("file.py", 7, "f"): types.SimpleNamespace(filename="file.py", line=7, outcome=outcome)}
-        watch._expect_again(types.SimpleNamespace(loops=loops_))  # type: ignore[arg-type]
-    assert [round(one, -1) for one in expected] == [1000.0, 200.0, 1000.0]
+
+    def became(**outcomes: tuple[int, str, str]) -> None:
+        records = (LoopRecord("file.py", line, "f", *rest) for line, *rest in outcomes.values())
+        watch._expect_again(types.SimpleNamespace(loops=dict(zip(outcomes, records, strict=True))))  # type: ignore[arg-type]
+
+    for outcome in ("segments", "native", "plain", "unrolled"):
+        became(inner=(7, outcome, ""))
+    assert [round(one, -1) for one in expected] == [1000.0, 200.0, 1000.0, 200.0, 1000.0]
+    became(inner=(7, "unrolled", "a local has another type in some iterations"))
+    assert round(expected[-1], -1) == 200.0
+    around = watch.rounds["file.py", "f", "FOR_ITER", (5, 9, 4, 8)] = _C.Round()
+    watch.looked_into[around] = [round_]
+    became(inner=(7, "unrolled", "a local has another type in some iterations"), around=(5, "native", ""))
+    assert round(expected[-1], -1) == 1000.0
 
 
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
