@@ -231,13 +231,12 @@ class Watch:
         return self.compilation
 
     def _import(self) -> None:
-        cost = self.limits.compiler + self.limits.first
-        if not unknown_version() and self.budget.allows(cost):
+        if not unknown_version() and self.budget.allows_import():
             with budget.timed():
                 backend = self.backend or config.backend
                 began = thread_time()
                 make = _C.freeze_made_by(lambda: _import_compiler(backend))
-                self.budget.imported(thread_time() - began)
+                self.budget.imported(thread_time() - began, self.limits.compiler)
                 self.compilation = make(
                     None,
                     backend,

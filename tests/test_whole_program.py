@@ -890,7 +890,7 @@ def test_rounds_that_get_shorter_are_expected_to_stay_so() -> None:
 def test_a_slower_machine_has_a_larger_stake() -> None:
     limits = policy.Thresholds(
         **{"budget_base": 0.0, "budget_share": 1.0, "budget_stake": 0.5, "budget_trust": 2.0, "budget_later": 0.0},
-        **{"compiler": 0.1, "slowest": 3.0},
+        **{"compiler": 0.1, "first": 0.2, "slowest": 3.0},
     )
     budget = policy.Budget(limits)
     budget.expects("loop", 10_000.0)
@@ -899,12 +899,27 @@ def test_a_slower_machine_has_a_larger_stake() -> None:
         return budget.allows(cost=0.99 * seconds) and not budget.allows(cost=1.01 * seconds)
 
     assert may_take(0.5)
-    budget.imported(0.05)  # on a faster one it is the same
+    budget.imported(0.05, 0.1)  # on a faster one it is the same
     assert may_take(0.5)
-    budget.imported(0.2)
+    budget.imported(0.2, 0.1)
     assert may_take(1.0)
-    budget.imported(5.0)  # something else than the machine is slow
+    budget.imported(5.0, 0.1)  # something else than the machine is slow
     assert may_take(1.5)
+
+
+def test_on_a_slower_machine_the_compiler_is_imported_where_more_may_be_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "process_time", lambda: 0.0)
+    limits = policy.Thresholds(
+        **{"budget_base": 0.0, "budget_share": 1.0, "budget_stake": 0.0, "budget_trust": 9.0, "budget_later": 0.05},
+        **{"compiler": 0.1, "first": 0.2, "slowest": 3.0},
+    )
+    budget = policy.Budget(limits)
+    budget.expects("loop", 8.0)  # 0.4 s of which may be spent
+    assert budget.allows_import()
+    budget.imported(0.03, 0.02)
+    assert not budget.allows_import()
+    budget.imported(0.02, 0.02)
+    assert budget.allows_import()
 
 
 def test_who_was_refused_waits_until_half_of_what_is_missing_is_there() -> None:
