@@ -61,7 +61,8 @@ class Thresholds:
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
-    compiler: float = 0.058  # CPU seconds that importing the compiler takes, about
+    watching: float = 0.0108  # CPU seconds that importing what watches takes, about
+    compiler: float = 0.058  # and importing the compiler
     slowest: float = 3.0  # a machine is taken to be so many times as slow, at most, by what that takes there
     first: float = 0.077  # and compiling something with it, its backend imported, without which it is of no use
 
@@ -134,6 +135,7 @@ AT_ONCE = Thresholds(
     short_function=0.0,
     budget_share=1e6,
     budget_base=1e6,
+    watching=0.0,
     compiler=0.0,
     first=0.0,
     attempt_least=1e6,
@@ -226,10 +228,14 @@ class Budget:
         self._tries: dict[Hashable, int] = {}  # attempts since then, by the function they were of
         self._slowness = 1.0  # of this machine: what takes a second by the thresholds takes so many here
 
-    def imported(self, seconds: float) -> None:
-        """Importing the compiler has taken so many CPU seconds here: a slower machine has a larger stake."""
-        limits = self._thresholds
-        self._slowness = min(max(1.0, seconds / limits.compiler), limits.slowest) if limits.compiler else 1.0
+    def imported(self, seconds: float, usual: float) -> None:
+        """An import that takes `usual` CPU seconds by the thresholds has taken so many here: on a slower machine all
+        costs more, and there is a larger stake."""
+        self._slowness = min(max(1.0, seconds / usual), self._thresholds.slowest) if usual else 1.0
+
+    def allows_import(self) -> bool:
+        """Whether the compiler may be imported, and used at least once."""
+        return self.allows(self._slowness * (self._thresholds.compiler + self._thresholds.first))
 
     @property
     def spent(self) -> float:

@@ -231,13 +231,12 @@ class Watch:
         return self.compilation
 
     def _import(self) -> None:
-        cost = self.limits.compiler + self.limits.first
-        if not unknown_version() and self.budget.allows(cost):
+        if not unknown_version() and self.budget.allows_import():
             with budget.timed():
                 backend = self.backend or config.backend
                 began = thread_time()
                 make = _C.freeze_made_by(lambda: _import_compiler(backend))
-                self.budget.imported(thread_time() - began)
+                self.budget.imported(thread_time() - began, self.limits.compiler)
                 self.compilation = make(
                     None,
                     backend,
@@ -434,10 +433,17 @@ class Watch:
         self.budget.expects(round_, max(known * factor, guessed * self.limits.budget_guessed))
 
     def _expect_again(self, compiler: Compilation) -> None:
-        """See which of the loops that promised much were compiled, and are no native loops: they promise it no more."""
-        found = {(one.filename, one.line) for one in compiler.loops.values() if one.outcome in ("segments", "plain")}
-        places = {round_: (key[0], key[3][0]) for key, round_ in self.rounds.items()}
-        refuted = {round_ for round_, known in self.kinds.items() if known.kind and places[round_] in found}
+        """See which of the loops that promised much were compiled, and are no native loops: they promise it no more.
+
+        Of what was unrolled since it cannot be one, a loop around it that is native keeps the promise."""
+        ended: dict[tuple[str, int | None], str] = {}
+        for one in compiler.loops.values():
+            is_refused = one.outcome == "unrolled" and one.message
+            ended[one.filename, one.line] = "refused" if is_refused else one.outcome
+        became = {round_: ended.get((key[0], key[3][0]), "") for key, round_ in self.rounds.items()}
+        kept = {one for around, inner in self.looked_into.items() if became[around] == "native" for one in inner}
+        refuted = {round_ for round_, kind in self.kinds.items() if kind.kind and became[round_] in _NOT_NATIVE}
+        refuted -= {round_ for round_ in kept if became[round_] == "refused"}
         if refuted != self.refuted:
             self.refuted = refuted
             for round_ in self.expected:
@@ -540,6 +546,9 @@ class Watch:
             mean = self.ways_in.get(poll.round, taken)
             self.ways_in[poll.round] = mean + (min(taken, 2 * mean) - mean) / 8
         return taken_over
+
+
+_NOT_NATIVE = ("segments", "plain", "refused")  # what became of a loop
 
 
 def _inner(code: Code, poll: _C.Poll) -> list[Loop]:

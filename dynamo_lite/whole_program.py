@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import types
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import policy
@@ -57,10 +58,13 @@ class Program:
         return made
 
     def _watch(self) -> Watch:
+        began = thread_time()
         with own_modules:
             from dynamo_lite.watching import Watch
 
-        return Watch(self.limits)
+        watch = Watch(self.limits)
+        watch.budget.imported(thread_time() - began, self.limits.watching)
+        return watch
 
     def end(self) -> None:
         """Watch no more; what is compiled stays, and so does the pool."""

@@ -29,6 +29,7 @@ from dynamo_lite.config import config
 from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
+from dynamo_lite.report.records import LoopRecord
 from dynamo_lite.watching import Watch, _inner
 from dynamo_lite.whole_program import Program
 from tests import watched
@@ -524,10 +525,20 @@ def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_w
     watch.kinds[round_], watch.looked_into[round_] = LoopKind(OF_NUMBERS), [round_]
     watch.expected[round_] = time.process_time() + 100.0, 0.0
     watch._expect(round_)
-    for outcome in ("segments", "native"):
-        loops_ = {("file.py", 7, "f"): types.SimpleNamespace(filename="file.py", line=7, outcome=outcome)}
-        watch._expect_again(types.SimpleNamespace(loops=loops_))  # type: ignore[arg-type]
-    assert [round(one, -1) for one in expected] == [1000.0, 200.0, 1000.0]
+
+    def became(**outcomes: tuple[int, str, str]) -> None:
+        records = (LoopRecord("file.py", line, "f", *rest) for line, *rest in outcomes.values())
+        watch._expect_again(types.SimpleNamespace(loops=dict(zip(outcomes, records, strict=True))))  # type: ignore[arg-type]
+
+    for outcome in ("segments", "native", "plain", "unrolled"):
+        became(inner=(7, outcome, ""))
+    assert [round(one, -1) for one in expected] == [1000.0, 200.0, 1000.0, 200.0, 1000.0]
+    became(inner=(7, "unrolled", "a local has another type in some iterations"))
+    assert round(expected[-1], -1) == 200.0
+    around = watch.rounds["file.py", "f", "FOR_ITER", (5, 9, 4, 8)] = _C.Round()
+    watch.looked_into[around] = [round_]
+    became(inner=(7, "unrolled", "a local has another type in some iterations"), around=(5, "native", ""))
+    assert round(expected[-1], -1) == 1000.0
 
 
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
@@ -879,7 +890,7 @@ def test_rounds_that_get_shorter_are_expected_to_stay_so() -> None:
 def test_a_slower_machine_has_a_larger_stake() -> None:
     limits = policy.Thresholds(
         **{"budget_base": 0.0, "budget_share": 1.0, "budget_stake": 0.5, "budget_trust": 2.0, "budget_later": 0.0},
-        **{"compiler": 0.1, "slowest": 3.0},
+        **{"compiler": 0.1, "first": 0.2, "slowest": 3.0},
     )
     budget = policy.Budget(limits)
     budget.expects("loop", 10_000.0)
@@ -888,12 +899,27 @@ def test_a_slower_machine_has_a_larger_stake() -> None:
         return budget.allows(cost=0.99 * seconds) and not budget.allows(cost=1.01 * seconds)
 
     assert may_take(0.5)
-    budget.imported(0.05)  # on a faster one it is the same
+    budget.imported(0.05, 0.1)  # on a faster one it is the same
     assert may_take(0.5)
-    budget.imported(0.2)
+    budget.imported(0.2, 0.1)
     assert may_take(1.0)
-    budget.imported(5.0)  # something else than the machine is slow
+    budget.imported(5.0, 0.1)  # something else than the machine is slow
     assert may_take(1.5)
+
+
+def test_on_a_slower_machine_the_compiler_is_imported_where_more_may_be_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "process_time", lambda: 0.0)
+    limits = policy.Thresholds(
+        **{"budget_base": 0.0, "budget_share": 1.0, "budget_stake": 0.0, "budget_trust": 9.0, "budget_later": 0.05},
+        **{"compiler": 0.1, "first": 0.2, "slowest": 3.0},
+    )
+    budget = policy.Budget(limits)
+    budget.expects("loop", 8.0)  # 0.4 s of which may be spent
+    assert budget.allows_import()
+    budget.imported(0.03, 0.02)
+    assert not budget.allows_import()
+    budget.imported(0.02, 0.02)
+    assert budget.allows_import()
 
 
 def test_who_was_refused_waits_until_half_of_what_is_missing_is_there() -> None:

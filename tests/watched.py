@@ -57,6 +57,7 @@ LOOPS_AT_ONCE = Thresholds(
     short_function=0.0,
     budget_share=1e6,
     budget_base=1e6,
+    watching=0.0,
     compiler=0.0,
     first=0.0,
     break_pays=0.0,

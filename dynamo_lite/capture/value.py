@@ -534,7 +534,8 @@ class IteratorValue(Value):
     reversed sequence had, 1 for a strict zip. parts: the iterators under an enumerate or zip. taken: how many items are
     gone. is_rest: what is left of it is handed over as a RestValue; offset: of one that was, how many items were gone
     then, and of an enumerate what is to be added to start. count: of a ListValue, how long
-    that was when it was made, and epoch: how often lists had got longer or shorter by then.
+    that was when it was made, and epoch: how often lists had got longer or shorter by then. read: of a loop in a loop,
+    how many numbers had been read after its first iteration.
     """
 
     of: Value = field(default_factory=Value)
@@ -548,6 +549,7 @@ class IteratorValue(Value):
     is_rest: bool = False
     count: Scalar = 0
     epoch: int = 0
+    read: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.ops import operators
 from dynamo_lite.program.build_numbers import NumberBuilder
 from dynamo_lite.program.element_ops import class_of, meaning_of, part_dtype
@@ -57,7 +58,7 @@ class ComplexBuilder(NumberBuilder):
         """The result of an operator on complex scalars of dtype; None where it has no form that is known."""
         if function in PARTS:
             return self.complex_parts(operands[0], operands[0].dtype)[PARTS.index(function)]
-        form = FORMS.get(function)
+        form = form_of(function)
         return self.formed(form, dtype, operands) if form is not None and is_known(function, dtype) else None
 
     def formed(self, form: Callable[..., Value | Parts], dtype: DType, operands: Sequence[Value]) -> Value:
@@ -75,11 +76,22 @@ class ComplexBuilder(NumberBuilder):
         re = self.op("subtract", self.op("multiply", a, c), self.op("multiply", b, d))
         return re, self.op("add", self.op("multiply", a, d), self.op("multiply", b, c))
 
-    def complex_square(self, number: Parts) -> Parts:
-        """As a power of NumPy's, which is 0 for all zeros."""
-        zero = self.constant(number[0].dtype, 0.0)
+    def complex_power(self, number: Parts, exponent: int) -> Parts:
+        """As NumPy's, which is 0 for all zeros: by products of squares, from 1 on where there are more than two."""
+        zero, one = (self.constant(number[0].dtype, value) for value in (0.0, 1.0))
         is_zero = self.op("logical_and", *self.each_part("equal", number, (zero, zero)))
-        re, im = self.complex_product(number, number)
+        square = self.complex_product(number, number)
+        if exponent == 2:
+            re, im = square
+        elif exponent == 3:
+            re, im = self.complex_product(number, square)
+        else:
+            re, im = self.complex_product((one, zero), number) if exponent & 1 else (one, zero)
+            for place in range(1, exponent.bit_length()):
+                if exponent >> place & 1:
+                    re, im = self.complex_product((re, im), square)
+                if exponent >> place > 1:
+                    square = self.complex_product(square, square)
         return self.where(is_zero, zero, re), self.where(is_zero, zero, im)
 
     def complex_quotient(self, left: Parts, right: Parts) -> Parts:
@@ -105,9 +117,21 @@ class ComplexBuilder(NumberBuilder):
         return self.op("logical_or", *self.each_part("not_equal", left, right))
 
 
-def square(number: Any) -> Any:
-    """The power that stands for a product."""
-    return number**2
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A power that stands for products."""
+
+    exponent: int
+
+    def __call__(self, number: Any) -> Any:
+        return number**self.exponent
+
+
+def form_of(function: Callable[..., Any]) -> Callable[..., Value | Parts] | None:
+    """What makes the operations of an operator; None where nothing does."""
+    if isinstance(function, Power):
+        return lambda builder, a: builder.complex_power(a, function.exponent)
+    return FORMS.get(function)
 
 
 FORMS: dict[Callable[..., Any], Callable[..., Value | Parts]] = {
@@ -115,7 +139,6 @@ FORMS: dict[Callable[..., Any], Callable[..., Value | Parts]] = {
     operator.sub: lambda builder, a, b: builder.each_part("subtract", a, b),
     operator.mul: lambda builder, a, b: builder.complex_product(a, b),
     operator.truediv: lambda builder, a, b: builder.complex_quotient(a, b),
-    square: lambda builder, a: builder.complex_square(a),
     operator.neg: lambda builder, a: builder.each_part("negative", a),
     operator.pos: lambda builder, a: a,
     operator.eq: lambda builder, a, b: builder.equality(a, b),
@@ -129,6 +152,7 @@ OF_ELEMENTS: dict[str, Callable[..., Value | Parts]] = {
     "conjugate": lambda builder, a: (a[0], builder.op("negative", a[1])),
     "cast": lambda builder, a: a,
 }
+MOST_POWER = 16  # that is products; NumPy goes on to 99
 _AWKWARD = (0.0, -0.0, 1.0, -1.5, 0.1, 1 / 3, -2.718281828, 1e-310, -3e-200, 7.3e180, -1e308, np.inf, -np.inf, np.nan)
 
 
@@ -139,7 +163,8 @@ def is_known(function: Callable[..., Any], dtype: DType) -> bool:
         return False
     with np.errstate(all="ignore"):
         left = np.array([complex(re, im) for re in _AWKWARD for im in _AWKWARD], dtype)
-        given = (left,) if function in (square, operator.neg, operator.pos) else (left, np.roll(left[::-1], 7))
+        is_of_one = isinstance(function, Power) or function in (operator.neg, operator.pos)
+        given = (left,) if is_of_one else (left, np.roll(left[::-1], 7))
         expected = np.array([function(*one) for one in zip(*given, strict=True)])
         found, declined = _computed(function, dtype, given)
         one, other = (array.view(part_dtype(expected.dtype)) for array in (found, expected))
@@ -148,11 +173,21 @@ def is_known(function: Callable[..., Any], dtype: DType) -> bool:
         return found.dtype == expected.dtype and bool((same.reshape(len(left), -1).all(axis=1) | declined).all())
 
 
+@functools.cache
+def is_same_alone(ufunc: np.ufunc, dtype: DType) -> bool:
+    """Whether a ufunc gives for complex scalars what it gives for packed arrays of them, to which its loops may be
+    others than to reversed ones, say."""
+    places = np.arange(1.0, 400.0)
+    numbers = (np.sqrt(places) + 1j * np.log(places) * np.cos(places)).astype(dtype)
+    return bool(np.array([ufunc(one) for one in numbers]).tobytes() == ufunc(numbers).tobytes())
+
+
 def _computed(function: Callable[..., Any], dtype: DType, given: Sequence[Any]) -> tuple[Any, Any]:
     """What the operations of a form make of arrays, and where they decline."""
-    builder = ComplexBuilder()
+    builder, form = ComplexBuilder(), form_of(function)
+    assert form is not None
     operands = [Value(f"a{place}", dtype) for place, _ in enumerate(given)]
-    made = FORMS[function](builder, *(builder.complex_parts(value, dtype) for value in operands))
+    made = form(builder, *(builder.complex_parts(value, dtype) for value in operands))
     result = made if isinstance(made, Value) else builder.complex_of(*made)
     values: dict[Value, Any] = dict(zip(operands, given, strict=True))
     values |= {value: value.number for value in builder.known.values()}

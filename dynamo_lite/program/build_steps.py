@@ -29,7 +29,7 @@ from dynamo_lite.graph.scalar import (
 )
 from dynamo_lite.ops.operators import BINARY, UNARY
 from dynamo_lite.program.build import divided, elements
-from dynamo_lite.program.build_complex import OF_ELEMENTS, PARTS, ComplexBuilder, square
+from dynamo_lite.program.build_complex import MOST_POWER, OF_ELEMENTS, PARTS, ComplexBuilder, Power, is_same_alone
 from dynamo_lite.program.build_numbers import (
     FLOAT32,
     FLOAT64,
@@ -465,8 +465,9 @@ class StepBuilder(ComplexBuilder):
 
     def of_complex(self, step: Call, common: DType, frame: Frame) -> Value | None:
         """An operator on complex scalars; None where it has no such operand, or no known form."""
-        is_square = step.function is operator.pow and type(step.args[1]) is int and step.args[1] == 2
-        function, args = (square, step.args[:1]) if is_square else (step.function, step.args)
+        function, args = step.function, step.args
+        if function is operator.pow and type(args[1]) is int and 2 <= args[1] <= MOST_POWER:
+            function, args = Power(args[1]), args[:1]
         operands = [self.complex_operand(arg, frame) for arg in args]
         if step.function in OF_ONE_COMPLEX and operands[0].dtype.kind != "c":
             return None
@@ -476,6 +477,14 @@ class StepBuilder(ComplexBuilder):
                 return None
             result = self.new(common)
             self.call_loop(Element("loop", self.complex_parts(operand, operand.dtype), (result,), hypot))
+            return result
+        if step.function is np.absolute:
+            (operand,) = operands  # NB: `abs` of it may be another number
+            as_packed = self.elementwise(np.absolute, (operand.dtype, common), (False,))
+            if not as_packed or not is_same_alone(np.absolute, operand.dtype):
+                return None
+            result = self.new(common)
+            self.call_loop(Element("loop", (operand,), (result,), np.absolute))
             return result
         given = [operand.dtype for operand in operands]
         if any(dtype.kind not in "fc" or not np.can_cast(part_dtype(dtype), part_dtype(common)) for dtype in given):
@@ -670,6 +679,6 @@ OPERATORS: dict[Callable[..., Any], str] = {
     **{function: name for name, _, function in BINARY.values() if name not in ("matmul", "divmod")},
     **{function: name for name, _, function in UNARY.values()},
 }
-OF_ONE_COMPLEX = frozenset((abs, *PARTS))  # yield a float
+OF_ONE_COMPLEX = frozenset((abs, np.absolute, *PARTS))  # yield a float
 # Of floats, by NumPy's loop, which calls what its scalars call.
 LOOPS: dict[Callable[..., Any], np.ufunc] = {BINARY[symbol][2]: BINARY[symbol][1] for symbol in ("%", "//")}

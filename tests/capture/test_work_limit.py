@@ -14,6 +14,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import budget, means
+from dynamo_lite.capture.handlers import control
 from dynamo_lite.means import Means
 from tests.copies import copies_of
 from tests.oracle import require_equal
@@ -333,3 +334,35 @@ def test_a_loop_that_nothing_leaves_and_that_begins_with_a_call() -> None:
             with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in multiply"):
                 call(np.ones(4))
         assert fast.stats()["native_calls"] > 1
+
+
+def walks(count: int, rng: np.random.Generator) -> Any:
+    ends = []
+    for _ in range(count):
+        place, seen = (0, 0), []
+        for step in range(100):
+            if rng.random() < 0.5:
+                place = (place[0] + 1, place[1])
+            elif step > 0:
+                place = (place[0], place[1] - 1)
+            if step % 10 == 0:
+                seen.append(place)
+        ends.append(np.array([x * x + y * y for x, y in seen]))
+    return ends
+
+
+def test_an_inner_loop_that_would_read_too_many_numbers_is_written_out_no_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spent: list[int] = []
+    usual = budget.Budget.spend
+    monkeypatch.setattr(budget.Budget, "spend", lambda self, units: (spent.append(units), usual(self, units))[1])
+
+    def work() -> int:
+        spent.clear()
+        require_equal(walks, lambda: (5, np.random.default_rng(3)), compile=dynamo_lite.compile)
+        return sum(spent)
+
+    foreseeing = work()
+    monkeypatch.setattr(control, "_SEEN", 1000)
+    assert foreseeing < 0.75 * work()

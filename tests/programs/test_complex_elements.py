@@ -97,6 +97,26 @@ def escapes(x, y):  # type: ignore[no-untyped-def]
 
 
 @case(waves)
+def basins(x, y):  # type: ignore[no-untyped-def]
+    counts = np.zeros(len(x), int)
+    for i in range(len(x)):
+        z = x[i]
+        while counts[i] < 12 and np.abs(z - 1) > 1e-3:
+            z = z - (z**3 - 1) / (3 * z**2 + 0.01)
+            counts[i] += 1
+    return counts
+
+
+@case(narrow)
+def narrow_powers(x, y):  # type: ignore[no-untyped-def]
+    sizes = np.zeros(len(x), np.float32)
+    for i in range(len(x)):
+        y[i] = x[i] ** 4 - y[i] ** 7 + x[i] ** 16
+        sizes[i] = np.absolute(y[i])
+    return y, sizes
+
+
+@case(waves)
 def exponentials(x, y):  # type: ignore[no-untyped-def]
     z = x[0]
     for i in range(1, len(x)):
@@ -148,13 +168,25 @@ def squares(x, y, out):  # type: ignore[no-untyped-def]
     return out
 
 
+def powers(x, y, out):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        out[i] = x[i] ** 3 + y[i] ** 5 * 0 + x[i] ** 4
+    return out
+
+
+def absolutes(x, y, out):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        out[i] = np.abs(x[i]) + y[i].imag
+    return out
+
+
 def sizes(x, y, out):  # type: ignore[no-untyped-def]
     for i in range(len(x)):
         out[i] = abs(x[i]) + y[i].imag
     return out
 
 
-@pytest.mark.parametrize("fn", [add, multiply, divide, squares, sizes])
+@pytest.mark.parametrize("fn", [add, multiply, divide, squares, powers, absolutes, sizes])
 def test_awkward_numbers_are_those_of_plain_python(fn: Any) -> None:
     """One number of each call is awkward, lest all calls decline."""
     cases = []
@@ -173,6 +205,12 @@ def test_awkward_numbers_are_those_of_plain_python(fn: Any) -> None:
         )
     assert quiet.stats["native_calls"]
     require_equal(fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=compiled, calls=1)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_all_powers_that_have_a_form_are_known(dtype: Any) -> None:
+    exponents = range(2, build_complex.MOST_POWER + 1)
+    assert all(build_complex.is_known(build_complex.Power(one), np.dtype(dtype)) for one in exponents)
 
 
 def test_an_operator_that_numpy_computes_otherwise_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,10 @@ from dynamo_lite.capture.loop_candidates import header_behind, plan_of, stays_lo
 from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered
+from dynamo_lite.capture.numpy_rules import MAX_READ
 from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.rests import is_handed_over
-from dynamo_lite.capture.state import Frame, Raised
+from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -270,10 +271,27 @@ def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
             return
     item = next_item(machine, iterator)
     if item is not None:
+        if machine.tracer.in_loop:
+            _foresee_reads(machine.tracer, iterator)
         frame.push(item)
     else:
         frame.stack.pop()
         jump(machine, frame, instr)
+
+
+def _foresee_reads(tracer: Tracer, iterator: IteratorValue) -> None:
+    """Break once it shows that the iterations of an inner loop, which are written out, will read too many numbers: to
+    find that out by writing them takes a hundred times as long as what the loop around it is made of."""
+    read = len(tracer.carried)
+    if iterator.taken == 2:
+        iterator.read = read
+    elif iterator.taken == 2 + _SEEN:
+        to_come = (read - iterator.read) * (len(iterator.items) - iterator.taken + 1) // _SEEN
+        if read + to_come > MAX_READ:
+            raise Break("graph-too-large", f"more than {MAX_READ} numbers out of arrays")
+
+
+_SEEN = 4  # iterations that tell what the others are like
 
 
 # -- exceptions that capture itself has found (Machine._catch) -------------------------------------
