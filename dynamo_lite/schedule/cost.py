@@ -46,6 +46,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.products import taken_apart
 from dynamo_lite.schedule.call import Evaluation, call, is_linalg
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
+from dynamo_lite.schedule.growth import growing
 from dynamo_lite.schedule.layers import bytes_besides, waits_for_the_next
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -211,11 +212,10 @@ def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], ta
     """The times by scale, 0 for the sizes of the example: sizes in steps of 256, and of 4 where the faster one changes.
     Only 0 where no input is an array."""
     example = _example(graph, example_inputs)
-    sizes = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
-    largest = max(
-        (node for node in graph.inputs if isinstance(node, Node)), key=lambda n: _bytes(n, example), default=None
-    )
-    axes = 0 if largest is None else len({dim for dim in largest.array_type.shape if dim != 1})
+    symbols = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
+    arrays = [node for node in graph.inputs if isinstance(node, Node)]
+    largest = max(arrays, key=lambda node: _bytes(node, example), default=None)
+    sizes, axes = growing(symbols, () if largest is None else largest.array_type.shape, example)
     if largest is None or axes == 0:
         return {0: Times(0, *_times(graph, schedule, example, target))}
     found: dict[int, tuple[float, Env]] = {}
