@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from dynamo_lite.backends.numba import TARGET
 
 import dynamo_lite
