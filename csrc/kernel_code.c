@@ -149,15 +149,9 @@ keeps_a_nan(PyObject *ufunc, const PyArrayMethod_Context *context)
     return named && (type == NPY_CFLOAT || type == NPY_CDOUBLE);
 }
 
-static int32_t
-invoke_power(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
-{
-    return dl_power_run(&invoke_loop, slot, args, n, strides);
-}
-
-/* Whether this is the power of doubles; -1 with an error set. */
+/* Of what type of numbers this is the power, NPY_DOUBLE or NPY_FLOAT; 0 where it is none, -1 with an error set. */
 static int
-is_power(PyObject *ufunc, const PyArrayMethod_Context *context)
+type_of_power(PyObject *ufunc, const PyArrayMethod_Context *context)
 {
     PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
     if (name == NULL) {
@@ -165,7 +159,9 @@ is_power(PyObject *ufunc, const PyArrayMethod_Context *context)
     }
     int named = PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, "power");
     Py_DECREF(name);
-    return named && context->descriptors[0]->type_num == NPY_DOUBLE && context->descriptors[1]->type_num == NPY_DOUBLE;
+    int type = context->descriptors[0]->type_num;
+    int served = (type == NPY_DOUBLE || type == NPY_FLOAT) && context->descriptors[1]->type_num == type;
+    return named && served ? type : 0;
 }
 
 PyObject *
@@ -205,15 +201,16 @@ dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil, int *one_thread
     }
     words[DL_LOOP_TRAITS] = (info->no_floatingpoint_errors ? NO_FP_ERRORS : 0) | (keeps ? KEEPS_A_NAN : 0);
     words[DL_LOOP_FLAGS] = 0;
-    int power = is_power(ufunc, info->context);
+    int power = type_of_power(ufunc, info->context);
     if (power < 0) {
         goto fail;
     }
     unsigned before = dl_fp_get(), flags = 0;
     words[DL_LOOP_FLAGS] = (npy_intp)&flags;
     words[DL_LOOP_INVOKE] = (npy_intp)find_nearest(ufunc, info->context, words);
-    if (power && dl_power_serves(&invoke_loop, words)) {
-        words[DL_LOOP_INVOKE] = (npy_intp)&invoke_power;
+    DlInvoke powers = power ? dl_power_find(power, &invoke_loop, words) : NULL;
+    if (powers != NULL) {
+        words[DL_LOOP_INVOKE] = (npy_intp)powers;
     }
     words[DL_LOOP_FLAGS] = 0;
     dl_fp_set(before);

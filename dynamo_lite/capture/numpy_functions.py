@@ -162,6 +162,7 @@ def _count_nonzero(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return number if _COUNTS_INT else numpy_rules.call_numpy(machine, np.intp, [number], {}) or number
 
 
+MOST_CHOICES = 16  # of np.choose: each is a pass over all elements
 _COUNTS_INT = not isinstance(np.count_nonzero(np.ones(2)), np.generic)  # NumPy 2.3 and before; later a NumPy scalar
 
 
@@ -346,6 +347,53 @@ def _require_all(machine: Machine, truths: Value) -> None:
     if condition is None:
         raise Break("op-without-rule", "a condition that is no data")
     machine.tracer.require(as_number_here(machine, condition))
+
+
+@rule(np.choose)
+def _choose(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """One np.where after the other, over arrays; the program declines where a number has no choice, as NumPy raises."""
+    given = dict(zip(("a", "choices", "out", "mode"), args, strict=False)) | kwargs
+    numbers, choices = (machine.realised(given.get(name, ConstantValue(None, None))) for name in ("a", "choices"))
+    if given.keys() - {"a", "choices"} or len(args) > 2 or not isinstance(numbers, ArrayValue):
+        raise Break("op-without-rule", "np.choose in this form")
+    kept = numbers.node.array_type
+    if kept.scalar or not kept.shape or not np.can_cast(kept.dtype, np.intp):
+        raise Break("op-without-rule", "np.choose by what is no array of integers")
+    items = _choices(machine, choices)
+    types = [item.node.array_type for item in items]
+    common = np.result_type(*(type_.dtype for type_ in types))
+    if common.kind not in "biufc" or any(len(type_.shape) > len(kept.shape) for type_ in types):
+        raise Break("op-without-rule", "np.choose among other than numbers")
+    found: Value = items[-1]
+    for place, item in reversed(list(enumerate(items[:-1]))):
+        chosen = numpy_rules.compare(machine, "==", numbers, ConstantValue(None, place))
+        found = _called(machine, np.where, chosen, item, found)
+    least, most = (ConstantValue(None, one) for one in (0, len(items) - 1))
+    _require_all(machine, numpy_rules.compare(machine, ">=", numbers, least))
+    _require_all(machine, numpy_rules.compare(machine, "<=", numbers, most))
+    order: Kwargs = {"order": ConstantValue(None, "C")}
+    assert isinstance(found, ArrayValue)
+    result = numpy_rules.call_method(machine, found, "astype", [ConstantValue(None, common)], order)
+    assert isinstance(result, ArrayValue)
+    if result.node.array_type.shape != kept.shape:
+        raise Break("op-without-rule", "np.choose among arrays of other shapes")
+    return result
+
+
+def _choices(machine: Machine, choices: Value) -> list[ArrayValue]:
+    """The arrays that np.choose is given, in a list or tuple, or as the rows of one array."""
+    if isinstance(choices, ArrayValue) and choices.node.array_type.shape:
+        count = choices.node.array_type.shape[0]
+        if type(count) is int and 1 < count <= MOST_CHOICES and choices.node.array_type.ndim > 1:
+            rows = [get_item(machine, choices, ConstantValue(None, place)) for place in range(count)]
+            return [row for row in rows if isinstance(row, ArrayValue)]
+    if not isinstance(choices, SequenceValue) or not 1 < len(choices.items) <= MOST_CHOICES:
+        raise Break("op-without-rule", "np.choose among other than a few arrays")
+    items = [machine.realised(item) for item in choices.items]
+    known = [item for item in items if isinstance(item, ArrayValue) and not item.node.array_type.scalar]
+    if len(known) != len(items):
+        raise Break("op-without-rule", "np.choose among other than arrays")
+    return known
 
 
 @rule(np.broadcast_arrays)

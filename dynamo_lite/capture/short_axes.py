@@ -7,6 +7,8 @@ which says in what order NumPy adds the products.
 
 from __future__ import annotations
 
+import numpy as np
+
 from dynamo_lite import ops
 from dynamo_lite.capture.lying import is_packed
 from dynamo_lite.capture.state import Tracer
@@ -48,11 +50,13 @@ def _fix_rows(tracer: Tracer, bound: ops.Bound) -> None:
 
 
 def _fix_labels(tracer: Tracer, bound: ops.Bound) -> bool:
-    """Whether the call is one of a few products whose operands lie packed, of one type."""
+    """Whether the call is one of a few products whose operands lie packed, of one type but for integers."""
     nodes = [arg for arg in bound.args if isinstance(arg, Node)]
     terms, result = labels_of(bound)
     shapes = [node.array_type.shape for node in nodes]
-    if {node.array_type.dtype.char for node in nodes} not in ({"f"}, {"d"}) or not all(shapes):
+    dtypes = [node.array_type.dtype for node in nodes]
+    common = np.result_type(*dtypes)
+    if common.char not in "fd" or any(one != common and one.kind not in "iu" for one in dtypes) or not all(shapes):
         return False
     if list(map(len, terms)) != list(map(len, shapes)):
         return False

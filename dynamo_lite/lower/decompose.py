@@ -11,6 +11,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %divide: float64[s0] = divide(%x, 4.0)        ->  %multiply: float64[s0] = multiply(%x, 0.25)
     %remainder: int64[s0] = remainder(%x, 8)      ->  %bitwise_and: int64[s0] = bitwise_and(%x, 7)
     %radians: float64[s0] = radians(%x)           ->  %multiply: float64[s0] = multiply(%x, 0.017453292519943295)
+    %p: int64[s0] = searchsorted(%a, %x: float32) ->  %astype: float64[s0] = astype(%x); %p = searchsorted(%a, %astype)
 
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
 bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. It is a ufunc and no astype:
@@ -265,6 +266,24 @@ def _factor(name: str, char: str) -> float | None:
     return float(factor) if (ufunc(x) == x * factor).all() else None
 
 
+def _searchsorted(graph: Graph, node: Node) -> Node | None:
+    """NumPy casts both operands to their common type, and then compares."""
+    types = [arg.array_type for arg in node.args if isinstance(arg, Node)]
+    if len(types) != 2 or types[0].dtype == types[1].dtype or types[1].scalar:
+        return None
+    common = np.promote_types(types[0].dtype, types[1].dtype)
+    if common.kind not in "iuf":
+        return None
+
+    def cast(x: Argument) -> Argument:
+        if not isinstance(x, Node) or x.array_type.dtype == common:
+            return x
+        type_ = ArrayType(common, x.array_type.shape)
+        return graph.add_call("astype", (x,), {"dtype": common}, type_, node.location)
+
+    return graph.add_call("searchsorted", tuple(map(cast, node.args)), node.params, node.array_type, node.location)
+
+
 def _ufunc_out(graph: Graph, node: Node) -> Node | None:
     """Of complex numbers that are added in place only a NaN may differ, and kernels decline where one is a result."""
     target, *operands = node.args
@@ -333,5 +352,6 @@ _RULES: Mapping[str, Rule] = {
     "deg2rad": _angle,
     "degrees": _angle,
     "rad2deg": _angle,
+    "searchsorted": _searchsorted,
     "ufunc_out": _ufunc_out,
 }

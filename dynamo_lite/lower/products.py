@@ -6,9 +6,10 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     ->  %a = multiply(%m[0, 0], %x[:, 0]); %b = multiply(%m[0, 1], %x[:, 1])
         %made = empty(); store(%made[:, 0], add(add(0.0, %a), %b)); ...
 
-INVARIANT: the operands lie packed in C order, and long axes have two elements at least (capture/short_axes.py). In what
-order NumPy adds the products hangs on the labels: by the loops that it finds, one after the other, or in the lanes of a
-vector. It is tried out, once in a process for each form, on arrays of several sizes; what nothing explains stays.
+Operands of integers among those of floats are cast. INVARIANT: the operands lie packed in C order, and long axes have
+two elements at least (capture/short_axes.py). In what order NumPy adds the products hangs on the labels: by the loops
+that it finds, one after the other, or in the lanes of a vector. It is tried out, once in a process for each form, on
+arrays of several sizes; what nothing explains stays.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ class _Products:
         if not self.long or not all(map(self.is_ordered, self.terms)) or not self.short.keys() >= set(self.summed):
             return None
         short = tuple(sorted(self.short.items()))
-        return _order_of_sum(",".join(self.terms), self.result, short, self.node.array_type.dtype.char)
+        chars = tuple(arg.array_type.dtype.char for arg in self.node.args if isinstance(arg, Node))
+        return _order_of_sum(",".join(self.terms), self.result, short, chars)
 
     def made(self) -> Node | None:
         """An array of the sums, None where it is not known how NumPy adds."""
@@ -124,9 +126,18 @@ class _Products:
 
     def product(self, at: dict[str, int]) -> Argument:
         factors: Iterator[Argument] = (
-            self.part(arg, term, at, spread=True) for arg, term in zip(self.node.args, self.terms, strict=True)
+            self.number(self.part(arg, term, at, spread=True))
+            for arg, term in zip(self.node.args, self.terms, strict=True)
         )
         return functools.reduce(lambda one, other: self.call("multiply", one, other), factors)
+
+    def number(self, part: Node) -> Node:
+        """A factor as NumPy multiplies it: an integer as the result's type."""
+        dtype = self.node.array_type.dtype
+        if part.array_type.dtype == dtype:
+            return part
+        type_ = ArrayType(dtype, part.array_type.shape)
+        return self.graph.add_call("astype", (part,), {"dtype": dtype}, type_, self.node.location)
 
     def added(self, order: Sum, each: Sequence[Argument]) -> Node:
         """The products as they are added, from 0.0 on."""
@@ -152,24 +163,28 @@ def _cells(labels: Sequence[str], sizes: dict[str, int]) -> list[dict[str, int]]
 
 
 @functools.cache
-def _order_of_sum(terms: str, result: str, short: tuple[tuple[str, int], ...], char: str) -> tuple[Sum, str] | None:
+def _order_of_sum(
+    terms: str, result: str, short: tuple[tuple[str, int], ...], chars: tuple[str, ...]
+) -> tuple[Sum, str] | None:
     """How NumPy adds the products of packed operands, and whether the result lies in C or F order; None if nothing
     explains its bits, or it lies otherwise."""
     names, sizes = terms.split(","), dict(short)
     long = [label for label in result if label not in sizes]
     cells = _cells(sorted(label for label in sizes if label not in result), sizes)
-    open_ = list(_candidates(len(cells), 4 if char == "f" else 2))
+    common = np.result_type(*chars)
+    open_ = list(_candidates(len(cells), 4 if common.char == "f" else 2))
     samples = Samples(len(cells))
     layouts = ["C", "F"]
     for lengths in _LONG:
         all_sizes = sizes | {label: lengths[place % len(lengths)] for place, label in enumerate(long)}
         operands = []
-        for term in names:
+        for term, char in zip(names, chars, strict=True):
             shape = tuple(all_sizes[label] for label in term)
             operands.append((samples.normal(*shape) * 4.0 ** samples.below(12, *shape)).astype(char))
         found = np.einsum(f"{terms}->{result}", *operands)
         layouts = [layout for layout in layouts if found.flags[f"{layout}_CONTIGUOUS"]]
-        each = [_one_product(names, result, operands, cell) for cell in cells]
+        numbers = [operand.astype(common) for operand in operands]
+        each = [_one_product(names, result, numbers, cell) for cell in cells]
         open_ = [order for order in open_ if np.array_equal(np.broadcast_to(_total(order, each), found.shape), found)]
     return (open_[0], layouts[0]) if open_ and layouts else None
 

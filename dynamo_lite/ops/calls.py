@@ -39,7 +39,7 @@ from dynamo_lite.ops.parameters import (
     Flag,
     Int,
     Kind,
-    Nested,
+    NestedOrLarge,
     OpenFloat,
     OperandArg,
     Out,
@@ -597,7 +597,11 @@ define(
 def _spell_type(type_: type[np.generic]) -> None:
     dtype = np.dtype(type_)
 
-    def bind(ask: Relate, value: Nested, /) -> Bound:
+    def bind(ask: Relate, value: NestedOrLarge, /) -> Bound:
+        if type(value) is int and value >= 2**63:
+            if type_ is not np.uint64:
+                raise OpError("an int beyond 64 bits")
+            value = np.uint64(value)  # a constant: the program has no Python number for it
         if is_sequence(value):  # NB: converted item by item, which raises where a cast of an array would wrap
             return bind_array_of(value, dtype)
         if not isinstance(value, Node) or not value.array_type.shape:

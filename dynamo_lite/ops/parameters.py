@@ -354,6 +354,10 @@ def _nested(value: Any) -> Any:
     return value if is_sequence(value) else operand(value)
 
 
+def _nested_or_large(value: Any) -> Any:
+    return value if type(value) is int and 2**63 <= value < 2**64 else _nested(value)
+
+
 def _real_operand(value: Any) -> Any:
     return value if isinstance(value, Node) else number(value)
 
@@ -414,6 +418,7 @@ IndexArg = Annotated[Any, Kind("an index, which ops.index looks at", lambda valu
 Arrays = Annotated[tuple[Node, ...], Kind("a tuple or list of arrays", _several)]
 Joined = Annotated[Any, Kind("an array, a number, a slice", _joined)]
 Nested = Annotated[Any, Kind("arrays and numbers in tuples and lists", _nested)]
+NestedOrLarge = Annotated[Any, Kind("arrays and numbers in tuples and lists, or an int below 2**64", _nested_or_large)]
 Number = Annotated[Scalar, Kind("a Python number", number)]
 NumberOrNone = Annotated[Scalar | None, Kind("a Python number, None", _optional(number))]
 PlainNumber = Annotated[Any, Kind("a known number", _plain_number)]

@@ -45,6 +45,8 @@ from dynamo_lite.graph.scalar import (
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.products import taken_apart
 from dynamo_lite.schedule.call import Evaluation, call, is_linalg
+from dynamo_lite.schedule.fresh import LARGE_PER_BYTE, fresh_time, handed_out, made_time
+from dynamo_lite.schedule.growth import growing
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.layers import bytes_besides, waits_for_the_next
 from dynamo_lite.schedule.steps import (
@@ -134,9 +136,6 @@ SAVE = 100.0
 APPEND = 60.0  # to a list, with the array object or number that it takes
 # Both.
 NS_PER_BYTE = 0.03  # through the caches
-FRESH_PER_BYTE = 0.06  # of an array that is made
-LARGE_PER_BYTE = 0.25  # from LARGE on: pages that the system clears first, and takes back behind
-LARGE = 1 << 22
 FOLD_PER_BYTE = 0.028  # of memory that is only reduced
 LOOP_NS = 1.0  # an element through a typical loop of exp, log, power ... in NumPy or on a tile
 MASK_NS = 0.5  # an element of a mask that gathers or scatters; NumPy branches, or has runs, besides
@@ -211,11 +210,10 @@ def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], ta
     """The times by scale, 0 for the sizes of the example: sizes in steps of 256, and of 4 where the faster one changes.
     Only 0 where no input is an array."""
     example = example_of(graph, example_inputs)
-    sizes = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
-    largest = max(
-        (node for node in graph.inputs if isinstance(node, Node)), key=lambda n: _bytes(n, example), default=None
-    )
-    axes = 0 if largest is None else len({dim for dim in largest.array_type.shape if dim != 1})
+    symbols = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
+    arrays = [node for node in graph.inputs if isinstance(node, Node)]
+    largest = max(arrays, key=lambda node: _bytes(node, example), default=None)
+    sizes, axes = growing(symbols, () if largest is None else largest.array_type.shape, example)
     if largest is None or axes == 0:
         return {0: Times(0, *_times(graph, schedule, example, target))}
     found: dict[int, tuple[float, Env]] = {}
@@ -514,7 +512,7 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
     if slow is not None and node.array_type.dtype.itemsize >= 4:
         time += slow * _count(node.array_type.shape, env)
     size = _bytes(node, env)
-    return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else _fresh_time(size))
+    return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else fresh_time(size))
 
 
 def _besides(node: Node, env: Env) -> float:
@@ -572,11 +570,6 @@ def _is_temporary(arg: Node, node: Node, uses: Mapping[Node, Sequence[Node]]) ->
     return made and len(uses[arg]) == 1 and arg.type == node.type
 
 
-def _fresh_time(size: float) -> float:
-    """What it takes to write so many bytes into memory that is new."""
-    return (FRESH_PER_BYTE if size < LARGE else LARGE_PER_BYTE) * size
-
-
 def _is_opaque(step: Call) -> bool:
     """Whether the call is of an op whose memory both sides are charged alike for. A view (a reshape, say) copies in
     NumPy where it copies in the program."""
@@ -601,7 +594,7 @@ def _program_time(schedule: Schedule, env: Env, target: Target) -> float:
     time = ROUTINE + ROUTINE_VALUE * len(routine.captured) + ROUTINE_RESULT * len(routine.carried)
     for step in schedule.steps:
         if isinstance(step, Alloc):
-            time += ROUTINE_ARRAY + _fresh_time(_count(step.shape, env) * step.dtype.itemsize)
+            time += ROUTINE_ARRAY + fresh_time(_count(step.shape, env) * step.dtype.itemsize)
     return time + _machine_steps(routine.body, iterations(routine, env)[1])
 
 
@@ -627,7 +620,7 @@ def branches(step: Cond, env: Env) -> list[tuple[Schedule, Env]]:
 
 
 def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
-    written, counts = _save_bytes(schedule, env), _counts(schedule, env)
+    written, counts, kept = _save_bytes(schedule, env), _counts(schedule, env), handed_out(schedule)
     time = 0.0
     for step in schedule.steps:
         spend()
@@ -637,9 +630,9 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
         if isinstance(step, Map):
             time += KERNEL + RESULT * (len(step.outs) - 1) + _read_time(step, env, counts) + _complex_time(step, env)
             dtypes = [*step.kernel.operand_dtypes, *(dtype for op in step.kernel.ops for dtype in op.dtypes)]
-            for value, into in zip(step.kernel.results, step.into, strict=True):
+            for register, value, into in zip(step.outs, step.kernel.results, step.into, strict=True):
                 size = _count(step.shape, env) * dtypes[value].itemsize
-                time += NS_PER_BYTE * size if into else _fresh_time(size)
+                time += NS_PER_BYTE * size if into else made_time(size, register in kept)
         elif isinstance(step, Reduce):
             folds = target.folds(step.ufunc, step.dtype)
             time += KERNEL if folds else NUMPY_OPS["reduce"]
@@ -660,12 +653,12 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
             if step.like and step.fill is not None:
-                time += _fresh_time(_count(step.shape, env) * step.dtype.itemsize)
+                time += fresh_time(_count(step.shape, env) * step.dtype.itemsize)
         elif isinstance(step, Put | Take):
             time += APPEND
         elif isinstance(step, Save):
-            kept = written.get(step.src)
-            time += SAVE + _fresh_time(_input_bytes(schedule, step.src, env) if kept is None else kept)
+            saved = written.get(step.src)
+            time += SAVE + fresh_time(_input_bytes(schedule, step.src, env) if saved is None else saved)
         elif isinstance(step, Loop) and step.machine is not None and not is_long(step, step.machine, env):
             time += MACHINE_CALL + machine_time(step, env)
         elif isinstance(step, Loop):

@@ -270,3 +270,36 @@ def test_an_angle_is_a_product(ufunc: np.ufunc, char: str) -> None:
 
 def test_an_angle_of_integers_stays() -> None:
     assert "radians(" in decomposed(lambda x: np.radians(x), np.arange(5))
+
+
+def keys_of(char: str) -> Any:
+    keys = np.concatenate([np.arange(-3, 12) * (0.5 if char in "fde" else 1), np.arange(200) % 11]).astype(char)
+    if char in "fde":
+        keys[7::40] = np.nan
+    return keys
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("keys", "bBhlLefd")
+@pytest.mark.parametrize("vector", "bBilLefd")
+def test_places_of_keys_of_another_type(vector: str, keys: str, side: Any) -> None:
+    def places(a: Any, x: Any) -> Any:
+        return np.searchsorted(a, x, side), a.searchsorted(x[::-2], side=side), np.searchsorted(a, x.reshape(5, -1))
+
+    arguments = np.arange(1, 9, dtype=vector), keys_of(keys)
+    text = decomposed(places, *arguments)
+    assert ("astype" in text) == (np.dtype(vector) != np.dtype(keys))
+    require_equal(places, lambda: arguments, compile=dynamo_lite.compile)
+
+
+def test_a_number_and_a_scalar_are_left_to_the_search() -> None:
+    text = decomposed(lambda a, x: (np.searchsorted(a, 2), np.searchsorted(a, x[0])), np.arange(4.0), np.ones(3, "f"))
+    assert "astype" not in text
+
+
+def test_numbers_are_classed_by_edges_of_another_type() -> None:
+    fast = dynamo_lite.compile(lambda x: np.digitize(x * x, [-0.5, 0.0, 0.2, 0.5]), fullgraph=True)
+    x = np.linspace(-1.0, 1.0, 10_001, dtype="f")
+    for _ in range(2):
+        assert np.array_equal(fast(x), np.digitize(x * x, [-0.5, 0.0, 0.2, 0.5]))
+    assert fast.stats()["native_calls"] == 2

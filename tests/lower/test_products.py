@@ -78,6 +78,28 @@ def test_few_products(subscripts: str, char: str) -> None:
     same(program, *(np.full(shape, -0.0, char) for shape in shapes))
 
 
+@pytest.mark.parametrize("chars", ["dl", "ld", "dB", "id", "fh", "bf", "dL"])
+@pytest.mark.parametrize("subscripts", [one for one in FEW if len(FEW[one]) > 1])
+def test_few_products_of_integers_among_floats(subscripts: str, chars: str) -> None:
+    shapes, random = FEW[subscripts], np.random.default_rng(6)
+    program = program_of(subscripts, len(shapes))
+    operands = []
+    for char, shape in zip(chars + chars[:1], shapes, strict=False):
+        number = random.normal(size=shape) * 4.0 ** random.integers(0, 9, shape)
+        operands.append((number if char in "fd" else random.integers(0, 100, shape)).astype(char))
+    assert "einsum" not in lowered(program, *operands)
+    same(program, *operands)
+    same(program, *(np.asfortranarray(one) for one in operands))
+    with np.errstate(all="ignore"):
+        same(program, *(random.choice(SPECIAL if x.dtype.kind == "f" else (0, 1, 2), x.shape) for x in operands))
+
+
+def test_large_integers_among_floats() -> None:
+    x = np.array([[2**53 + 1, 3, -(2**63)], [1, 2**62 + 77, 5]] * 3)
+    same(lambda x, y: np.einsum("ni,i->n", x, y), x, np.array([0.1, -7.0, 1e-3]))
+    same(lambda x, y, z: np.einsum("ni,i,n->n", x, y, z), x, np.array([3, 2**40, 9]), np.ones(6))
+
+
 @pytest.mark.parametrize("size", (0, 1, 2, 8, 9))
 def test_sizes(size: int) -> None:
     x = np.random.default_rng(1).normal(size=(size, 3))
@@ -120,7 +142,7 @@ def test_what_does_not_lie_packed_stays() -> None:
 
 
 def test_an_order_that_nothing_explains(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _order_of_sum("ij,nj", "ni", (("i", 3), ("j", 3)), "d") is not None
+    assert _order_of_sum("ij,nj", "ni", (("i", 3), ("j", 3)), ("d", "d")) is not None
     monkeypatch.setattr(sys.modules["dynamo_lite.lower.products"], "_order_of_sum", lambda *form: None)
     program = program_of("ij,nj->ni", 2)
     assert "einsum" in lowered(program, np.eye(3), np.ones((N, 3)))

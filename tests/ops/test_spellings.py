@@ -80,6 +80,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "asarray": (lambda x, *, np=np: (np.asarray(x), np.asanyarray(x, "f4"), np.array(x, copy=None)), (A,)),
     "round": (lambda x, z, i: (x.round(), np.round(x, 2), np.around(z), i.round(-1), i.round()), (B, Z, INT)),
     "scalar types": (lambda x, n, *, np=np: (np.float32(x[0, 0]), np.int64(n), np.float64(x[0, ...][0, ...])), (A, 7)),
+    "words": (lambda v: (v * np.uint64(0x9E3779B97F4A7C15), np.uint64(2**64 - 1)), (np.arange(9, dtype="L"),)),
     "ceil": (lambda i, m: (np.ceil(i), np.floor(m), np.trunc(i)), (INT, MASK)),
     # views
     "reshape": (lambda x: (x.reshape(2, 6), x.reshape((3, -1)), np.reshape(x, -1), x.T.reshape(2, 6)), (A,)),

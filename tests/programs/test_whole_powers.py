@@ -1,4 +1,4 @@
-"""Whole powers of doubles of both signs: NumPy's loop computes them, or csrc/power.c with twice the digits."""
+"""Whole powers of numbers of both signs: NumPy's loop computes them, or csrc/power.c with twice the digits."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ def powers(x: Any, y: Any) -> Any:
     return x**3 + y, x**4 * y, x**5 - y, y * x**7, x**16 - x**17, x**-3 + y, x**2.5 + y, np.power(x, 6.0) * y, x**y
 
 
-def ordinary(count: int, scale: float) -> Any:
+def ordinary(count: int, scale: float, dtype: str = "d") -> Any:
     signs = rng(count).choice([-1.0, 1.0], count)
-    return signs * 2.0 ** rng(count + 1).uniform(-scale, scale, count), rng(count + 2).normal(size=count)
+    x = signs * 2.0 ** rng(count + 1).uniform(-scale, scale, count)
+    return x.astype(dtype), rng(count + 2).normal(size=count).astype(dtype)
 
 
-def extremes(step: int) -> Any:
-    x = np.array(EXTREMES * 20)
-    return x[::step], np.ones(len(x[::step]))
+def extremes(step: int, dtype: str = "d") -> Any:
+    with np.errstate(all="ignore"):
+        x = np.array(EXTREMES * 20).astype(dtype)
+    return x[::step], np.ones(len(x[::step]), dtype)
 
 
 @pytest.mark.parametrize("errors", [{}, {"all": "raise"}, {"all": "ignore"}], ids=["warn", "raise", "ignore"])
+@pytest.mark.parametrize("dtype", ["d", "f"])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_powers(backend: str, errors: dict[str, str]) -> None:
+def test_powers(backend: str, dtype: str, errors: dict[str, str]) -> None:
     require_equal(
         powers,
-        lambda: ordinary(5000, 1.0),
+        lambda: ordinary(5000, 1.0, dtype),
         variants=[
-            lambda: ordinary(127, 3.0),
-            lambda: ordinary(1, 3.0),
-            lambda: ordinary(4096, 60.0),
-            lambda: tuple(part[::-3] for part in ordinary(3000, 2.0)),
-            lambda: extremes(1),
-            lambda: extremes(7),
+            lambda: ordinary(127, 3.0, dtype),
+            lambda: ordinary(1, 3.0, dtype),
+            lambda: ordinary(4096, 60.0, dtype),
+            lambda: tuple(part[::-3] for part in ordinary(3000, 2.0, dtype)),
+            lambda: extremes(1, dtype),
+            lambda: extremes(7, dtype),
         ],
         compile=dynamo_lite.compile,
         compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
@@ -62,8 +65,20 @@ def test_many_negative_numbers(scale: float) -> None:
     assert fast.stats()["native_calls"] == 2
 
 
-def test_ordinary_powers_set_no_flags() -> None:
-    x = np.concatenate([ordinary(1000, 2.0)[0], [0.0, -0.0]])
+@pytest.mark.parametrize("exponent", range(3, 17))
+@pytest.mark.parametrize("scale", [1.0, 5.0, 20.0])
+def test_many_negative_floats(scale: float, exponent: int) -> None:
+    x = -(2.0 ** rng(exponent).uniform(-scale, scale, 50_000)).astype("f")
+    fast = dynamo_lite.compile(lambda x: x**exponent * np.float32(1), options=OPTIONS)
+    for _ in range(2):
+        with np.errstate(all="ignore"):
+            assert np.array_equal(fast(x).view(np.uint32), (x**exponent * np.float32(1)).view(np.uint32))
+    assert fast.stats()["native_calls"] == 2
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_ordinary_powers_set_no_flags(dtype: str) -> None:
+    x = np.concatenate([ordinary(1000, 2.0, dtype)[0], np.array([0.0, -0.0], dtype)])
     fast = dynamo_lite.compile(cube, options=OPTIONS)
     with np.errstate(all="raise"):
         fast(x)
