@@ -42,9 +42,11 @@ class Thresholds:
     budget_known: float = 2.4  # times as much counts as a loop is known to take that has begun
     budget_numbers: float = 10.0  # and of one of numbers or small arrays
     budget_elements: float = 16.0  # and of one of numbers and elements alone, which wins nearly all of it
+    budget_large: float = 4.0  # and of one that indexes or compares large arrays
     budget_guessed: float = 3.0  # and of what such a one is only guessed to take
     called_again: int = 3  # calls of a function with such loops, after which as many more are expected
     small_operation: float = 1.0e-6  # seconds of an operation of NumPy's at most, which then are those of its call
+    large_operation: float = 1.0e-5  # and more than so many are those of elements of large arrays
     numeric_share: float = 0.5  # of what a loop takes, in such innermost ones of what it calls, makes it one of them
     budget_later: float = 0.2  # that part
     budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts
@@ -236,6 +238,11 @@ class Budget:
     def allows_import(self) -> bool:
         """Whether the compiler may be imported, and used at least once."""
         return self.allows(self._slowness * (self._thresholds.compiler + self._thresholds.first))
+
+    @property
+    def slowness(self) -> float:
+        """What takes a second by the thresholds takes so many here."""
+        return self._slowness
 
     @property
     def spent(self) -> float:

@@ -430,6 +430,8 @@ class Watch:
             factor = self.limits.budget_elements
         elif self._is_numeric(round_):
             factor = self.limits.budget_numbers
+        elif any(self.kinds[inner].kind > OF_ARRAYS for inner in self.looked_into[round_] if inner not in self.refuted):
+            factor = self.limits.budget_large
         self.budget.expects(round_, max(known * factor, guessed * self.limits.budget_guessed))
 
     def _expect_again(self, compiler: Compilation) -> None:
@@ -470,20 +472,22 @@ class Watch:
         return [self._round(code, one) for one in _inner(code, poll)]
 
     def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
-        """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls; of
-        numbers, or of arrays so small that nearly all of an operation's time goes into its call."""
-        spent = 0
-        for inner, found in self.kinds.items():
-            if inner in self.refuted:
-                continue
-            is_small = found.kind == OF_ARRAYS and least <= OF_NUMBERS and self._is_of_small_arrays(inner, found)
-            spent += inner.plain if found.kind >= least or is_small else 0
-        own = [self.kinds[inner].kind for inner in self.looked_into[round_] if inner not in self.refuted]
+        """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls."""
+        kinds = {inner: self._seen_kind(inner, found) for inner, found in self.kinds.items()}
+        spent = sum(inner.plain for inner, kind in kinds.items() if kind >= least)
+        own = [kinds[inner] for inner in self.looked_into[round_]]
         return max(own, default=0) >= least or spent > self.limits.numeric_share * round_.plain
 
-    def _is_of_small_arrays(self, inner: _C.Round, found: LoopKind) -> bool:
+    def _seen_kind(self, inner: _C.Round, found: LoopKind) -> int:
+        """What an innermost loop does, by its code and by what its operations take: of arrays so small that nearly all
+        of that goes into the call it is as good as one of numbers, and one that takes long has large arrays."""
+        if inner in self.refuted or not found.kind:
+            return 0
+        each = self.budget.slowness * found.operations * inner.n_plain  # of seconds on a usual machine
         taken = self._own_share() * inner.plain * 1e-9
-        return taken < self.limits.small_operation * found.operations * inner.n_plain
+        if found.kind == OF_ARRAYS:
+            return OF_NUMBERS if taken < self.limits.small_operation * each else OF_ARRAYS
+        return OF_ARRAYS if taken > self.limits.large_operation * each else found.kind
 
     def _own_share(self) -> float:
         """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while

@@ -128,11 +128,11 @@ def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
     """Rounds are timed by a clock that goes on while other processes run."""
 
     def counts(x: Any) -> None:
-        for i in range(10_000):
+        for i in range(10_000_000):
             x[0] += i
 
     class Rounds:
-        plain, n_plain, n_begun, entered = 1_000_000_000, 1000, 0, 0
+        plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
 
     watch = Watch(policy.THRESHOLDS)
     (loop,) = loops(decode(counts.__code__))
@@ -140,7 +140,7 @@ def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
 
     def expected(share: float) -> float:
         watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0 / share
-        watch._look_ahead(poll, counts, [iter(range(9000))], {})
+        watch._look_ahead(poll, counts, [iter(range(9_000_000))], {})
         return max(watch.budget._ahead.values()) - time.process_time()
 
     alone = expected(1.0)
@@ -164,7 +164,7 @@ def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_a
                 break
 
     class Rounds:
-        plain, n_plain, n_begun, entered = 1_000_000_000, 1000, 0, 0
+        plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
 
     limits = policy.THRESHOLDS
     for function, expected in ((of_numbers, limits.as_long * limits.budget_guessed), (of_arrays, 0.0)):
@@ -186,7 +186,7 @@ def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_fo
         return found
 
     class Rounds:
-        plain, n_plain, n_begun, entered = 1_000_000_000, 1000, 0, 0
+        plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
 
     limits, code = policy.THRESHOLDS, hits.__code__
     (loop,) = loops(decode(code))

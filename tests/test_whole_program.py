@@ -499,7 +499,7 @@ def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None
 
     watch = Watch(policy.Thresholds(numeric_share=0.5, small_operation=1e-9))
     numbers, others, around = map(Rounds, (60, 40, 100))
-    watch.kinds.update({numbers: LoopKind(OF_NUMBERS), others: LoopKind(0)})  # type: ignore[dict-item]
+    watch.kinds.update({numbers: LoopKind(OF_NUMBERS, 1), others: LoopKind(0)})  # type: ignore[dict-item]
     watch.looked_into[around] = []  # type: ignore[index]
     assert watch._is_numeric(around)  # type: ignore[arg-type]
     assert not watch._is_numeric(around, OF_ELEMENTS)  # type: ignore[arg-type]
@@ -514,6 +514,12 @@ def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None
     assert watch._is_numeric(around)  # type: ignore[arg-type]
     watch.refuted.add(numbers)  # type: ignore[arg-type]
     assert not watch._is_numeric(around)  # type: ignore[arg-type]
+    watch.refuted.clear()
+    numbers.plain = 45_000  # 45 us for its one operation: elements of a large array
+    assert not watch._is_numeric(around)  # type: ignore[arg-type]
+    watch.budget.imported(3.0, 1.0)  # on a slow machine
+    numbers.plain = 25_000
+    assert watch._is_numeric(around)  # type: ignore[arg-type]
 
 
 def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_win() -> None:
