@@ -19,7 +19,7 @@ from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.state import Retry, Tracer
-from dynamo_lite.capture.value import ArrayValue, EitherValue, Value
+from dynamo_lite.capture.value import ArrayValue, EitherValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
 from dynamo_lite.pycode import Code
@@ -146,6 +146,26 @@ def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: li
     plan.numbers.discard(path)
     plan.guessed.discard(path)
     plan.numbers.update((*path, part) for part in (0, *parts))
+    items = forms[0] if isinstance(forms[0], tuple) else ()
+    for place, form in enumerate(items):
+        if form in ("int", "float", "bool") and len(plan.numbers) < MAX_NUMBERS:
+            plan.numbers.add((*path, 1, place))
 
 
-__all__ = ["MAX_NUMBERS", "changing_parts", "doubt", "guess", "guess_differing", "is_carriable", "learn_either"]
+def learn_seldom(tracer: Tracer, plans: list[LoopPlan], before: Value | None, after: Value | None) -> bool:
+    """Note that a local holds another tuple of numbers after some iterations only, if that is so: no iteration that is
+    run before the loop makes it one that all have. plans: of the loop, and those around it."""
+    if not (isinstance(before, SequenceValue) and isinstance(after, SequenceValue)) or plans[-1].unpeeled:
+        return False
+    numbers = [as_scalar(realise(tracer, item)) for item in after.items]
+    if plans[-1].peel or all(not isinstance(one, Symbol) or one.name not in tracer.alternatives for one in numbers):
+        return False
+    for plan in plans:
+        plan.unpeeled |= plan.peel == 0
+    return True
+
+
+__all__ = [
+    *("MAX_NUMBERS", "changing_parts", "doubt", "guess", "guess_differing", "is_carriable"),
+    *("learn_either", "learn_seldom"),
+]

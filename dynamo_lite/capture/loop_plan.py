@@ -66,6 +66,14 @@ class LoopPlan:
     stayed: bool = False  # it was native in an earlier attempt
     chain: tuple[Any, ...] = ()  # where it stands, and the loops around it, for all captures of a function (lessons.py)
 
+    def begin_with(self, path: tuple[Any, ...]) -> None:
+        """One more iteration is to run before the loop, behind which what is at the path is of its later type."""
+        self.peel += 1
+        self.differing.add(path[0])
+        self.steps.pop(path, None)
+        self.numbers.discard(path)
+        self.guessed.discard(path)
+
     def knows(self, path: tuple[Any, ...]) -> bool:
         """Whether it is known that a number changes, not only guessed."""
         return path in self.numbers and path not in self.guessed

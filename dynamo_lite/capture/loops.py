@@ -58,6 +58,7 @@ from dynamo_lite.capture.loop_guesses import (
     guess_differing,
     is_carriable,
     learn_either,
+    learn_seldom,
 )
 from dynamo_lite.capture.loop_pauses import pause_at, refuse_pauses, see_whether_alone
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, side_exits_of
@@ -336,11 +337,7 @@ class Attempt:
     def _peel(self, path: Path) -> NoReturn:
         """Let one iteration run before the loop: behind it the name may hold what it holds after any other."""
         if self.plan.peel < MAX_PEELED and not self.plan.unpeeled:
-            self.plan.peel += 1
-            self.plan.differing.add(path[0])
-            self.plan.steps.pop(path, None)
-            self.plan.numbers.discard(path)
-            self.plan.guessed.discard(path)
+            self.plan.begin_with(path)
             raise Retry
         self.refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
 
@@ -460,6 +457,9 @@ class Attempt:
                 self._compare((name,), before.get(name), self._get(name), name in self.read)
             except _Differs as found:
                 differing = differing or found.args[0]
+        if differing is not None:
+            plans = [one.plan for one in self.machine.attempts if one.frame is self.frame]
+            self.learned |= learn_seldom(self.machine.tracer, plans, before.get(differing[0]), self._get(differing[0]))
         if self.learned:
             raise Retry
         share_numbers(self.machine.tracer, self.entered, self.became, after)

@@ -114,6 +114,15 @@ def steps_of_either_kind(a: Array, end: float) -> Any:
     return a, t
 
 
+def best_place(a: Array, n: int) -> Any:
+    best, where = 0, (0, 0)
+    for i in range(1, n):
+        for j in range(1, n):
+            if a[i, j] * a[i - 1, j] > best:
+                best, where = a[i, j] * a[i - 1, j], (i, j)
+    return best, where
+
+
 @pytest.mark.parametrize(
     ("fn", "args", "most"),
     [
@@ -121,6 +130,8 @@ def steps_of_either_kind(a: Array, end: float) -> Any:
         (newton, (np.random.default_rng(2).random(20) + 1, 1e-9), 2),
         (either_in_a_nest, (np.random.default_rng(3).random((12, 12)), 12), 2),
         (a_nest_over_globals, (np.random.default_rng(4).random((12, 12)), 12), 3),
+        (best_place, (np.random.default_rng(6).integers(0, 9, (12, 12)), 12), 4),
+        (best_place, (np.zeros((3, 3), dtype=np.int64), 3), 4),
         (globals_that_no_iteration_stores_to, (np.random.default_rng(5).random((12, 12)), 12), 2),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
