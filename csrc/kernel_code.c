@@ -11,6 +11,7 @@
 
 enum {
     SPARE_LIMIT = 1 << 20,
+    LASTING_NS = 2000000,
     COMPILING_NS = 50000000, /* so long interrupts may wait for the kernels of one run */
 };
 
@@ -366,6 +367,14 @@ dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows
         }
     }
     return compile(run, kernel, classes, rows, variant);
+}
+
+void
+dl_variant_ran(DlVariant *variant, int64_t began)
+{
+    if (variant->is_quick && (variant->quick_ns += dl_world_clock() - began) > LASTING_NS) {
+        variant->kernel->care |= DL_LASTS;
+    }
 }
 
 /* ---- the argument block ---- */

@@ -1,8 +1,7 @@
 /* Machine loops: a loop over single elements and vectors, run by one compiled function.
  *
  * The function is `int32 machine(npy_intp *block, npy_intp 0)`; abi.def says what the words of the block are, and
- * `layout` where they stand. INVARIANT: where the values are not of the kinds that it was written for, the loop
- * runs step by step.
+ * `layout` where they stand. INVARIANT: where values are of other kinds than it was written for, steps run the loop.
  */
 #include "machine.h"
 
@@ -27,7 +26,6 @@ enum {
     SLOW_BUDGET = 10,     /* the same, where they handle vectors */
     MOST_BUDGET = 10000000,
     RESTS = 100,       /* calls, after one that had to run step by step */
-    LASTING_NS = 2000000, /* of code that is not optimised, behind which it is made anew: that takes five to ten times as long */
     TICK_NS = 2000000, /* about how often it looks for signals and threads that wait */
 };
 
@@ -41,7 +39,6 @@ struct DlMachine {
     int n_rooms;
     int rests;       /* for so many calls the loop runs step by step */
     DlVariant *latest; /* the code that ran last (borrowed from the kernel), or NULL */
-    int64_t quick_ns;  /* that code which is not optimised has run */
 };
 
 /* Memory for a vector that the code makes; kept for the next one. NB: abi.def has it as words. */
@@ -743,7 +740,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     Watch watch;
     watch.run = run;
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
-    watch.read = dl_world_clock();
+    int64_t began = watch.read = dl_world_clock();
     watch.status = 1;
     watch.step = step;
     watch.made = NULL;
@@ -767,11 +764,8 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[DL_WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);
     unsigned before = dl_fp_get();
-    int64_t began = watch.read;
     int32_t returned = variant->address(words, 0);
-    if (variant->is_quick && (self->quick_ns += dl_world_clock() - began) > LASTING_NS) {
-        self->kernel.care |= DL_LASTS;
-    }
+    dl_variant_ran(variant, began);
     int again = starts_again(self, step, returned);
     self->rests = returned == DL_RETURNED_FOLD || returned == DL_RETURNED_LONG ? RESTS : 0;
     status = again ? 2 : stopped(run, self, returned, watch.status);

@@ -65,12 +65,11 @@ typedef struct DlVariant {
     int care;         /* how careful it is (kernel_code.h) */
     int32_t (*address)(npy_intp *block, npy_intp n);
     npy_intp scratch_bytes;
-    int n_loops;
-    int is_quick;     /* not optimised */
-    int needs_gil;
+    int n_loops, needs_gil, is_quick; /* is_quick: it is not optimised */
     int one_thread;   /* a loop that it calls may raise, or is not NumPy's own */
     double guess;     /* nanoseconds that an element takes, roughly */
     DlPaces trials;  /* whether it gains by threads */
+    int64_t quick_ns; /* for which it has run, if it is_quick */
     npy_intp *loops;  /* six words each; the flags pointer is filled in at the call */
     uint8_t classes[]; /* of the strides, one an operand and result */
 } DlVariant;

@@ -3,7 +3,7 @@
 Enters a Schedule and what its symbols are in the example; leaves the Machines whose loops are expected to take less
 than BRIEF_NS in one run of the program. A loop of open length is none, nor one with another of those in it. The guess
 may be wrong: code that is not optimised has half the speed, still many times plain Python's, and what has run for
-longer than expected is made anew (csrc/machine.c).
+longer than expected is made anew (csrc/kernel_code.c).
 """
 
 from __future__ import annotations
