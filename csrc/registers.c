@@ -118,9 +118,11 @@ dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape)
 static int
 fill_slowly(const DlScalars *table, const DlNumber *numbers, int32_t value, PyArray_Descr *descr, char *cell)
 {
+    unsigned before = dl_fp_get();
     PyObject *number = dl_scalar_object(table, value, numbers);
     int status = number ? PyArray_Pack(descr, cell, number) : -1;
     Py_XDECREF(number);
+    dl_fp_set(before);
     if (status < 0) {
         PyErr_Clear();
     }
@@ -160,8 +162,11 @@ dl_number_fill(const DlScalars *table, const DlNumber *numbers, int32_t value, P
         return 0;
     case NPY_FLOAT:
     case NPY_CFLOAT: {
-        npy_float pair[2] = {(npy_float)real, 0};
+        unsigned before = dl_fp_get();
+        volatile npy_float narrow = (npy_float)real; /* NB: here, not behind what is to forget its flag */
+        npy_float pair[2] = {narrow, 0};
         memcpy(cell, pair, descr->type_num == NPY_FLOAT ? sizeof(npy_float) : sizeof pair);
+        dl_fp_set(before); /* of a number that vanishes NumPy reports nothing */
         return isinf(pair[0]) && !isinf(real); /* NumPy reports an overflow */
     }
     case NPY_DOUBLE:

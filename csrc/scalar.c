@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "fpflags.h"
 #include "scalar_ops.h"
 
 typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION, BITS, CONVERSION, FUNCTION } Family; /* how the result's kind follows */
@@ -691,8 +692,9 @@ eval_mixed(const DlScalarInstr *instr, DlNumber a, DlNumber b, DlNumber *out)
     return eval_floats((Op)instr->op, x, y, out);
 }
 
-int
-dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values)
+/* Evaluate instructions; 1 to decline. */
+static int
+eval_each(const DlScalars *table, int32_t first, int32_t last, DlNumber *values)
 {
     for (int32_t i = first; i < last; i++) {
         const DlScalarInstr *instr = &table->instrs[i];
@@ -712,6 +714,15 @@ dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *va
         }
     }
     return 0;
+}
+
+int
+dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values)
+{
+    unsigned before = dl_fp_get();
+    int declined = eval_each(table, first, last, values);
+    dl_fp_set(before); /* NB: of floats that overflow or vanish Python says nothing, and NumPy is not to say it either */
+    return declined;
 }
 
 int32_t

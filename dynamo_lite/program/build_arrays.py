@@ -126,7 +126,10 @@ class ArrayBuilder(VectorBuilder):
             words: list[Value | Memref] = [self.begin(register), self.constant(INT64, len(register.sizes)), *sizes]
             self.append_object("append_array", target, appended.index, frame, words)
         elif isinstance(appended, Reg):
-            self.append_object("append_scalar", target, appended.index, frame, [self.scalar(appended, frame).value])
+            value = self.scalar(appended, frame).value
+            if value.dtype.itemsize > INT64.itemsize:  # the helper takes its bits
+                raise NotCompiled("a number of more than 64 bits in a list")
+            self.append_object("append_scalar", target, appended.index, frame, [value])
         elif is_symbolic(appended) or tags or type(appended) is bool:
             number = self.number(appended, frame)
             if number.kind == "float":  # C and Python need not keep the same NaN
