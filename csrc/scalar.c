@@ -721,7 +721,9 @@ dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *va
 {
     unsigned before = dl_fp_get();
     int declined = eval_each(table, first, last, values);
-    dl_fp_set(before); /* NB: of floats that overflow or vanish Python says nothing, and NumPy is not to say it either */
+    if (dl_fp_get() != before) { /* of floats that overflow or vanish Python says nothing, nor is NumPy to */
+        dl_fp_set(before);
+    }
     return declined;
 }
 
