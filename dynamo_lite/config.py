@@ -114,6 +114,12 @@ class Config:
         high=1,
     )
     dump: str = option("", "DYNAMO_LITE_DUMP", "Folder for numbered files with every stage of every compiled frame.")
+    perf_map: bool = option(
+        False,
+        "DYNAMO_LITE_PERF_MAP",
+        "Write where the code of kernels and loops lies into `/tmp/perf-PID.map`, by which Linux's `perf report` names "
+        "it.",
+    )
     logs: frozenset[str] = option(
         frozenset(), "DYNAMO_LITE_LOGS", "What to write to stderr as it is made, joined by commas.", words=ARTIFACTS
     )

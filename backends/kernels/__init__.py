@@ -6,7 +6,9 @@ Enters a Graph, example inputs, and how the backend compiles a kernel; leaves a 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
+from contextvars import ContextVar
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -44,6 +46,10 @@ from dynamo_lite.schedule.steps import DType, Kernel, Machine
 CompileKernel: TypeAlias = Callable[[Kernel | Machine, str], _C.CompiledKernel]
 
 
+PLACE: ContextVar[str] = ContextVar("place", default="")
+"""Where in the user's source the program begins for which a kernel is compiled: `file.py:17 step`."""
+
+
 def has_fold(ufunc: np.ufunc, dtype: DType) -> bool:
     """Whether a Reduce is done without NumPy's reduce, most of the time."""
     return _C.find_fold(ufunc, dtype) >= 0
@@ -65,7 +71,7 @@ def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: Comp
             steps = _where_it_pays(lowered, steps, example_inputs)
     own = 0 if options is config else options.num_threads
     brief = brief_loops(steps, example_of(graph, example_inputs))
-    timed = _timed(current_seconds(), compile_kernel, brief)
+    timed = _timed(current_seconds(), compile_kernel, brief, _place_of(graph))
     make_small = partial(_small, steps, types, timed) if may_be_straight(steps) else None
     return _C.Program(steps, timed, own, make_small)
 
@@ -86,18 +92,27 @@ def _where_it_pays(graph: Graph, steps: Schedule, example_inputs: Sequence[Any])
     return replace(steps, sizes=paying_sizes(estimate(graph, rest, example_inputs, TARGET)), pays=condition)
 
 
-def _timed(seconds: dict[str, float], compile_kernel: CompileKernel, brief: Collection[Machine]) -> CompileKernel:
+def _place_of(graph: Graph) -> str:
+    located = (node.location for node in graph.nodes if node.location is not None)
+    first = next(located, None)
+    return "" if first is None else f"{os.path.basename(first.filename)}:{first.line} {first.function}"
+
+
+def _timed(
+    seconds: dict[str, float], compile_kernel: CompileKernel, brief: Collection[Machine], place: str
+) -> CompileKernel:
     """compile_kernel, which notes what it takes: most kernels are compiled when the program first runs. brief: loops
-    whose code is optimised only once C asks for that."""
+    whose code is optimised only once C asks for that. place: see PLACE."""
 
     def compile_one(kernel: Kernel | Machine, classes: str) -> _C.CompiledKernel:
-        began = perf_counter()
+        began, around = perf_counter(), PLACE.set(place)
         try:
             with budget.timed():
                 lasts = isinstance(kernel, Machine) and all(kernel is not one for one in brief)
                 asks = abi.ASKS_LASTING if lasts and not classes.endswith(abi.ASKS_LASTING) else ""
                 return compile_kernel(kernel, classes + asks)
         finally:
+            PLACE.reset(around)
             seconds["kernels"] = seconds.get("kernels", 0.0) + perf_counter() - began
 
     return compile_one

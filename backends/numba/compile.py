@@ -15,13 +15,14 @@ import os
 from typing import Any, TypeAlias
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
+from dynamo_lite.backends.kernels import PLACE
 from dynamo_lite.backends.kernels.functions import routine_of
 from dynamo_lite.backends.kernels.kept import Kept
 from dynamo_lite.backends.numba.emit_loop import NAME, emit_loop
 from dynamo_lite.backends.numba.functions import emit_function, function_of
 
 from dynamo_lite._C import CompiledKernel, abi, unseen
-from dynamo_lite.config import current
+from dynamo_lite.config import config, current
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
 
 Loops: TypeAlias = tuple[tuple[Any, tuple[DType, ...]], ...]  # NumPy's, each of a function for some dtypes
@@ -42,7 +43,20 @@ class _Code:
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
         self.engine.finalize_object()
         self.count += 1
-        return int(self.engine.get_function_address(name))
+        address = int(self.engine.get_function_address(name))
+        if config.perf_map:
+            _note_for_perf(address, object_code, name)
+        return address
+
+
+def _note_for_perf(address: int, object_code: bytes, name: str) -> None:
+    """Name machine code for Linux's perf: begin and size in hexadecimal digits, name, and where in the user's source it
+    comes from. The form is perf's (tools/perf/Documentation/jit-interface.txt); CPython writes its own trampolines
+    (``-X perf``) into the same file."""
+    sections = llvm.ObjectFileRef.from_data(object_code).sections()
+    size = sum(section.size() for section in sections if section.is_text())
+    with open(f"/tmp/perf-{os.getpid()}.map", "a", encoding="utf-8") as names:
+        names.write(f"{address:x} {size:x} dynamo_lite:{name} {PLACE.get()}\n")
 
 
 class _Engine:
