@@ -11,7 +11,7 @@
 
 enum {
     SPARE_LIMIT = 1 << 20,
-    LASTING_NS = 2000000,
+    LASTING_NS = 2000000, /* that a loop's code runs before it is made anew, optimised, in five to ten times that time */
     COMPILING_NS = 50000000, /* so long interrupts may wait for the kernels of one run */
 };
 

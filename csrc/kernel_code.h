@@ -73,8 +73,8 @@ dl_kernel_class(npy_intp stride, npy_intp itemsize)
 /* The machine code for these classes (one an operand and result), over rows or not, compiled if need be: 0, 1 or -1. */
 DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **variant);
 
-/* Behind a run of a loop compiled whole that began at a time in ns: code that is not optimised is made anew once it has
- * run for as long as some of LLVM's passes over it take. */
+/* Behind a run of a loop compiled whole that began at a time in ns: code that is not optimised is asked for anew, by
+ * DL_LASTS, once its runs have taken LASTING_NS. */
 void dl_variant_ran(DlVariant *variant, int64_t began);
 
 /* Decline because the kernel returned `failed`, which is not 0. */

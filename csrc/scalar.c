@@ -719,6 +719,9 @@ eval_each(const DlScalars *table, int32_t first, int32_t last, DlNumber *values)
 int
 dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values)
 {
+    if (first >= last) {
+        return 0;
+    }
     unsigned before = dl_fp_get();
     int declined = eval_each(table, first, last, values);
     if (dl_fp_get() != before) { /* of floats that overflow or vanish Python says nothing, nor is NumPy to */

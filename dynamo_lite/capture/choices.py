@@ -21,6 +21,7 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.aggregates import Object, has_items, is_like, is_object, with_items
+from dynamo_lite.capture.aliases import note_aliases, tuples_in
 from dynamo_lite.capture.arms import stay_small
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.holdings import agree, with_node
@@ -324,12 +325,14 @@ class Merge:
     known: dict[tuple[Value, Value], Value] = field(default_factory=dict)
     gone: list[Object] = field(default_factory=list)  # objects for which another one stands behind the choice
     extents: dict[tuple[int, int], int] = field(default_factory=dict)  # by place of an array and axis: of a number
+    stay: list[Value] = field(default_factory=list)  # tuples that a name holds on both ways
     merges_extents: ClassVar[bool] = True  # arrays of other sizes are one value behind the choice
 
     def local(self, name: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value | None:
         """What a local holds; None if nothing, or nobody reads it."""
         first, second = pair
         if first is second:
+            self.stay += tuples_in(first) if any(wanted) else ()
             return first
         if not any(wanted):
             return None
@@ -518,6 +521,7 @@ class Merge:
 
     def close(self, condition: GoesOn) -> Node | None:
         """Append the choice, if anything hangs on it, and let the merged values be what it yields."""
+        note_aliases(self.tracer, {**self.known, **{(one, one): one for one in self.stay}})
         node = self._close(condition)
         for either in self.eithers:
             _settle(either)

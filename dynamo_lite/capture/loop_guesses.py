@@ -16,6 +16,7 @@ from dynamo_lite.capture.eithers import Form, forms_of
 from dynamo_lite.capture.loop_code import even_steps
 from dynamo_lite.capture.loop_places import Name
 from dynamo_lite.capture.loop_plan import LoopPlan
+from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.state import Retry, Tracer
@@ -152,16 +153,19 @@ def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: li
             plan.numbers.add((*path, 1, place))
 
 
-def learn_seldom(tracer: Tracer, plans: list[LoopPlan], before: Value | None, after: Value | None) -> bool:
-    """Note that a local holds another tuple of numbers after some iterations only, if that is so: no iteration that is
-    run before the loop makes it one that all have. plans: of the loop, and those around it."""
-    if not (isinstance(before, SequenceValue) and isinstance(after, SequenceValue)) or plans[-1].unpeeled:
+def learn_seldom(machine: Machine, name: Name, after: Value | None) -> bool:
+    """Note that a local holds another tuple of numbers, `after`, after some iterations only, if so: no iteration
+    that is run before the innermost loop makes it one that all have, nor before the loops around that carry it."""
+    tracer, own = machine.tracer, machine.attempts[-1]
+    is_pair = isinstance(own.before.get(name), SequenceValue) and isinstance(after, SequenceValue)
+    if not is_pair or own.plan.unpeeled or own.plan.peel:
         return False
-    numbers = [as_scalar(realise(tracer, item)) for item in after.items]
-    if plans[-1].peel or all(not isinstance(one, Symbol) or one.name not in tracer.alternatives for one in numbers):
+    numbers = [as_scalar(realise(tracer, item)) for item in after.items]  # type: ignore[union-attr]
+    if not any(isinstance(one, Symbol) and one.name in tracer.alternatives for one in numbers):
         return False
-    for plan in plans:
-        plan.unpeeled |= plan.peel == 0
+    for one in machine.attempts:
+        if one.frame is own.frame and name in one.before:
+            one.plan.unpeeled |= one.plan.peel == 0
     return True
 
 

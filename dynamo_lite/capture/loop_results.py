@@ -174,7 +174,10 @@ def _final_behind(attempt: Attempt, path: Path, value: Value, behind: Behind) ->
             is_same = all(map(is_, items, held))
             known = behind.lists[value] = value if is_same else SequenceValue(value.source, value.kind, items)
         return known
-    return _number_behind(attempt, path, behind) if attempt.is_made(path, value) else value
+    if not attempt.is_made(path, value):
+        return value
+    attempt.region.ends.setdefault(path, value)  # of an inner loop, where nobody has asked yet what it leaves
+    return _number_behind(attempt, path, behind)
 
 
 def _number_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:

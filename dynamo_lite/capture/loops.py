@@ -28,6 +28,7 @@ from dynamo_lite.capture.aggregates import (
     objects_in,
     require_alone,
 )
+from dynamo_lite.capture.aliases import require_told
 from dynamo_lite.capture.branches import GoesOn, Walk
 from dynamo_lite.capture.choices import stand_in_node
 from dynamo_lite.capture.claims import share_numbers
@@ -457,14 +458,13 @@ class Attempt:
                 self._compare((name,), before.get(name), self._get(name), name in self.read)
             except _Differs as found:
                 differing = differing or found.args[0]
-        if differing is not None:
-            plans = [one.plan for one in self.machine.attempts if one.frame is self.frame]
-            self.learned |= learn_seldom(self.machine.tracer, plans, before.get(differing[0]), self._get(differing[0]))
+        self.learned |= differing is not None and learn_seldom(self.machine, differing[0], self._get(differing[0]))
         if self.learned:
             raise Retry
         share_numbers(self.machine.tracer, self.entered, self.became, after)
         if (path := differing or untold_tuple(self)) is not None:
             self._peel(path)
+        require_told(self, live | after)
         self._require_alone(list(self.left.values()), self.plan.replaced)
 
     def _compare(self, path: Path, before: Value | None, after: Value | None, read: bool) -> None:

@@ -311,6 +311,7 @@ class Tracer:
         self.loops: dict[Node, Region] = {}  # those that are complete
         self.met: list[Region] = []  # and all that were begun
         self.alternatives: dict[str, tuple[Scalar, ...]] = {}  # by such a name the numbers that it may be
+        self.aliases: set[frozenset[Value]] = set()  # pairs of tuples that are one object where some way was gone
         self.facts = Facts()
         self.inputs: list[Source] = []
         self.example_inputs: list[Any] = []

@@ -599,7 +599,7 @@ _SPECIAL: dict[str, Callable[[_Decoder, int], int]] = {
     "BUILD_INTERPOLATION": _Decoder.build_interpolation,
     "NOT_TAKEN": _Decoder.not_taken,
 }
-if FACTS.closure_by_load_fast:
+if FACTS.closure_by_load_fast or FACTS.borrowing:
     _SPECIAL.update({"LOAD_FAST": _Decoder.load_fast, "LOAD_FAST_BORROW": _Decoder.load_fast})
 if FACTS.attr_method_bit:
     _SPECIAL["LOAD_ATTR"] = _Decoder.load_attr
@@ -611,12 +611,14 @@ for _canonical, _natives in FACTS.sequences.items():
 
 
 def _reading(op: str) -> Callable[[_Decoder, int], Any]:
+    """What makes the operand of an opcode whose native index `start` has just been given."""
     kind = OPCODES[op].operand
     if kind is Operand.OPERATOR:
         return lambda decoder, _: decoder.operator(op, len(decoder.start) - 1)
     return _READ[kind]
 
 
+# What `emit` looks at: whether a TO_BOOL came before.
 _TESTS = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "UNARY_NOT") if FACTS.boolean_jumps else ()
 # Native opcodes that are canonical ones by the same name wherever they stand -> what makes the operand.
 _PLAIN = {

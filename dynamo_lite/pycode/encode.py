@@ -68,7 +68,7 @@ class _Encoder:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.instrs = code.instrs
-        # The native instructions, in parallel: a jump's argument comes last, from what it leads to
+        # The native instructions, in parallel. A jump's argument comes last, from where it leads.
         self.ops: list[str] = []
         self.args: list[int] = []
         self.positions: list[Position] = []

@@ -1,0 +1,161 @@
+"""Two locals that hold one tuple after some iterations of a loop: they are one object behind it, too."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.oracle import require_equal
+
+
+def under_a_condition(x: Any) -> Any:
+    where, last, best = (0, 0), (1, 1), 0.0
+    for i in range(len(x)):
+        if x[i] > best:
+            best = x[i]
+            where = (i, 2)
+            last = where
+    return where, last, best, where is last
+
+
+def made_before_it(x: Any) -> Any:
+    where, last, best = (0, 0), (1, 1), 0.0
+    for i in range(len(x)):
+        where = (i, 5)
+        if x[i] > best:
+            best = x[i]
+            last = where
+    return where, last, best, where is last
+
+
+def on_one_way_of_three(x: Any) -> Any:
+    where, last, best = (0, 0, 0), (0, 0), 0.0
+    for i in range(len(x)):
+        if x[i] > best:
+            best = x[i]
+            where = (i, i)
+            last = where
+        elif x[i] == 0.0:
+            where = (i, 0)
+    return where, last, best, where is last
+
+
+def of_a_loop_around(x: Any) -> Any:
+    where, last, best = (0, 0), (0, 0), -1.0
+    for i in range(len(x)):
+        where = (i, 1.5)
+        for j in range(len(x)):
+            if x[j] * i > best:
+                best = x[j] * i
+                last = where
+    return where, last, best, where is last
+
+
+def back_again(x: Any) -> Any:
+    where, last, best = (0, 0), (0, 0), 0.0
+    for i in range(len(x)):
+        where = (i, 0)
+        if x[i] > best:
+            last = where
+            best = x[i]
+            where = last
+    return where, last, best, where is last
+
+
+def kept_by_another(x: Any) -> Any:
+    where = (len(x), 0)
+    last, best = where, 0.0
+    for i in range(len(x)):
+        if x[i] > best:
+            best = x[i]
+            where = (i, 0)
+    return where, last, best, where is last
+
+
+def after_a_print(x: Any) -> Any:
+    where, last, best = (0, 0), (0, 0), 0.0
+    for _ in range(2):
+        for i in range(len(x)):
+            if x[i] > best:
+                where = (i, where[0])
+                best = x[i]
+                last = where
+                print(i)
+            elif x[i] == 0.0:
+                where = (i, 0)
+    return where, last, best, where is last
+
+
+PROGRAMS = [
+    *(under_a_condition, made_before_it, on_one_way_of_three),
+    *(of_a_loop_around, back_again, kept_by_another, after_a_print),
+]
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("function", PROGRAMS)
+@pytest.mark.parametrize("values", [[3.0, 1.0, 2.0], [1.0, 2.0, 3.0], [0.0, -1.0, 0.0], [1.0, 0.0], [2.0], []])
+def test_what_is_one_object_stays_one(values: list[float], function: Callable[..., Any], backend: str) -> None:
+    require_equal(
+        function,
+        lambda: (np.array(values),),
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {"cost_model": False, "check": 1}},
+    )
+
+
+def second_best(x: Any) -> Any:
+    best, where, before = 0.0, (0, 0), (0, 0)
+    for i in range(len(x)):
+        if x[i] > best:
+            before = where
+            best, where = x[i], (i, 1)
+    return best, where, before
+
+
+def a_place_that_dies(x: Any) -> Any:
+    best, where, total = 0.0, (0, 0), 0.0
+    for i in range(len(x)):
+        place = (i, i * 2)
+        if x[i] > best:
+            best, where = x[i], place
+        total += place[1]
+    return best, where, total
+
+
+@pytest.mark.parametrize("function", [second_best, a_place_that_dies])
+def test_tuples_that_are_never_one_stay_in_a_native_loop(function: Callable[..., Any]) -> None:
+    report = require_equal(
+        function,
+        lambda: (np.random.default_rng(4).random(30),),
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False, "check": 1}},
+    )
+    assert [loop.outcome for loop in report.compiled.explain().loops] == ["native"]
+
+
+def in_a_nest_of_three(a: Any, n: int, start: Any) -> Any:
+    best, total, where = 0.0, 0, start[:2]
+    for i in range(n):
+        for j in range(n - 1):
+            where = (j, total)
+            for m in range(1, n - 1):
+                v = a[i, m] * a[0, m]
+                if v >= best:
+                    best = v
+                    where = (v, m)
+                elif v == 0:
+                    where = (9, 9)
+    return best, total, where
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5])
+def test_a_tuple_that_inner_loops_replace_or_not(n: int) -> None:
+    require_equal(
+        in_a_nest_of_three,
+        lambda: (np.random.default_rng(69).integers(-3, 9, (6, 6)), n, (7, 8)),
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False, "check": 1}},
+    )
