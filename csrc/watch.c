@@ -38,6 +38,7 @@ typedef struct DlPoll {
     PyObject *without;     /* of a function: its code without polls; or NULL */
     PyObject *alone;       /* of a function with loops: gives its code with this poll and none in its loops; or NULL */
     PyObject *whole;       /* of one that runs without polls in its loops: its code with them; or NULL */
+    uint64_t rests_until;  /* of a function: none of its loops has prospects before, by what was answered; or 0 */
     PyObject *make;        /* of a function that has no polls yet: gives its code with them; or NULL */
     char waits;            /* and it has no loops: its calls are to take some time before */
     uint64_t cells;        /* of a function: a bit for each argument slot that holds a cell */
@@ -209,8 +210,8 @@ go_without(DlPoll *poll, PyObject *function, PyCodeObject *code)
     }
 }
 
-/* Let a function whose calls are short, so that none of its loops is entered while it runs, go on without polls in its
-   loops; and one that took long once with them for good. A call took `time`. */
+/* Let a function whose calls are short, so that none of its loops is entered while it runs, or whose loops have no
+   prospects, go on without polls in its loops; and one that took long once with them for good. A call took `time`. */
 static void
 choose_polls(DlPoll *poll, const DlTrial *trial, PyObject *function, PyCodeObject *code, double time)
 {
@@ -222,14 +223,17 @@ choose_polls(DlPoll *poll, const DlTrial *trial, PyObject *function, PyCodeObjec
         PyErr_Clear();
         return;
     }
+    int rests = dl_now() < poll->rests_until;
     if (poll->whole != NULL) {
-        if (time >= dl_thresholds.hot_loop) {
+        if (time >= dl_thresholds.hot_loop && !rests) {
             exchange(function, poll->whole);
-            Py_CLEAR(poll->alone);
             Py_CLEAR(poll->whole);
+            if (poll->rests_until == 0) {
+                Py_CLEAR(poll->alone);
+            }
         }
     }
-    else if (trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_call) {
+    else if (rests || (trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_call)) {
         DlDeferral deferral;
         uint64_t began = dl_now();
         dl_hook_pause();
@@ -683,6 +687,7 @@ static PyMemberDef poll_members[] = {
     {"without", T_OBJECT, offsetof(DlPoll, without), 0, "a function's code without polls"},
     {"alone", T_OBJECT, offsetof(DlPoll, alone), 0, "gives the code of a function with loops without polls in these"},
     {"whole", T_OBJECT, offsetof(DlPoll, whole), READONLY, "its code with them, while it runs without"},
+    {"rests_until", T_ULONGLONG, offsetof(DlPoll, rests_until), 0, "ns of the monotonic clock: its loops are hopeless before"},
     {"depth", T_INT, offsetof(DlPoll, depth), READONLY, "stack slots in use at the loop's header"},
     {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
     {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},

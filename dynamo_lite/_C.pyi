@@ -670,6 +670,7 @@ class Poll:
     savings: list[tuple[float, float, int]]
     alone: Callable[[], types.CodeType] | None
     whole: types.CodeType | None
+    rests_until: int
     def __init__(
         self,
         place: object,

@@ -73,6 +73,7 @@ class Thresholds:
     break_pays: float = 30e-6
     hopeless: float = 0.6  # of what a loop or function takes, in innermost loops of such rounds: it is not compiled
     no_prospects: float = 2.0  # seconds until that is looked at again
+    others_take: float = 0.1  # of what a loop without prospects takes, at most, so that its function rests meanwhile
 
     earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
     least_attempt: float = 0.010  # seconds, for which it waits at least

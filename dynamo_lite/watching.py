@@ -13,7 +13,7 @@ import sys
 import types
 from collections.abc import Sequence
 from contextlib import suppress
-from time import perf_counter, process_time, thread_time
+from time import monotonic_ns, perf_counter, process_time, thread_time
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, budget, originals, policy, prospects
@@ -281,6 +281,8 @@ class Watch:
         is_resumed = self.compilation is not None and self.compilation.is_resumed(own)
         if poll is None or not poll.calls or is_resumed:
             return True
+        if poll.rests_until:
+            return False  # until one of its loops is found to have some
         code, names = decoded(own), function.__globals__
         found = watched_loops(code)
         if found:
@@ -504,6 +506,17 @@ class Watch:
             each = min(each, (round_.plain - plain) / (round_.n_plain - count))
         return each * 1e-9
 
+    def _rest(self, poll: _C.Poll, own: types.CodeType, seconds: float) -> None:
+        """Let the function of a loop that has no prospects run without polls in its loops for so long, from its next
+        call on, if it has no other loop that takes time."""
+        entry, round_ = self._entry_of(own), poll.round
+        if entry is None or round_ is None or not round_.n_begun or poll.place.outer is not None:
+            return  # NB: in the first call nobody knows what comes after the loop
+        code = decoded(own)
+        others = [self._round(code, loop).plain for loop in watched_loops(code) if loop.header not in poll.place.body]
+        if sum(others) <= self.limits.others_take * round_.plain:
+            entry.rests_until = min(monotonic_ns() + int(min(seconds, 1e9) * 1e9), 2**63)
+
     @budget.timed()  # the question itself is part of the price
     def hot(
         self,
@@ -531,7 +544,10 @@ class Watch:
         if poll.round is not None and not is_known:
             code = decoded(function.__code__)
             if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):
+                self._rest(poll, function.__code__, self.limits.no_prospects)
                 return self.limits.no_prospects
+            if (entry := self._entry_of(function.__code__)) is not None:
+                entry.rests_until = 0
         compiler = self._compiler()
         saved = self._known_savings() if compiler is not None and not is_known else 0.0
         allowed = compiler is not None and (is_known or self.budget.allows(saved=saved, of=_key(function.__code__)))
@@ -543,6 +559,7 @@ class Watch:
             return self.limits.no_prospects
         taken_over = compiler.resumes.entered(function, poll.place.header, stack, own, names, values, sole)
         if taken_over is None:
+            self._rest(poll, function.__code__, math.inf)
             return None
         self.loops_entered += 1
         if is_known and poll.round is not None:

@@ -14,6 +14,7 @@ import time
 import traceback
 import types
 import weakref
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -632,6 +633,55 @@ def test_a_function_of_short_calls_runs_without_polls_in_its_loops() -> None:
     finally:
         watch.end()
     assert watch.loops_entered
+
+
+def test_a_function_whose_loops_have_no_prospects_runs_without_polls_in_them_for_a_while() -> None:
+    def checks(n: int) -> int:
+        found = 0
+        for i in range(n):
+            found += zlib.crc32(b"%d" % i)
+        return found
+
+    limits = policy.Thresholds(hot_function=0.002, hot_loop=0.001, short_call=0.0, no_prospects=0.3, budget_base=1e6)
+    watch = Watch(limits)
+    watched: Any = types.FunctionType(watch.watched(checks.__code__), globals())
+    whole = watched.__code__
+    try:
+        for _ in range(2):
+            while watched.__code__ is whole:
+                assert watched(20_000) == checks(20_000)
+            assert decoded(watched.__code__) == decoded(checks.__code__)
+            began = time.monotonic()
+            while watched.__code__ is not whole:
+                assert watched(20_000) == checks(20_000)
+            assert time.monotonic() - began > 0.1
+    finally:
+        watch.end()
+    assert not watch.loops_entered
+
+
+def test_a_function_with_another_loop_goes_on_with_its_polls() -> None:
+    def work(x: Any, n: int) -> tuple[int, Any]:
+        found = 0
+        for i in range(n):
+            found += zlib.crc32(b"%d" % i)
+        for _ in range(n // 100):
+            x = np.exp(-x) + 1.0
+        return found, x
+
+    limits = policy.Thresholds(hot_function=1e6, hot_loop=0.001, short_call=0.0, others_take=0.01, budget_base=1e6)
+    watch = Watch(limits)
+    watched: Any = types.FunctionType(watch.watched(work.__code__), globals())
+    whole, x = watched.__code__, np.linspace(0.0, 1.0, 1000)
+    try:
+        rest = 20  # calls after it was found out
+        while rest:
+            found, expected = watched(x, 100_000), work(x, 100_000)
+            assert found[0] == expected[0] and found[1].tobytes() == expected[1].tobytes()
+            assert watched.__code__ is whole
+            rest -= True in watch.opaque.values()
+    finally:
+        watch.end()
 
 
 def around_neighbours(x: Any, n: int) -> Any:
