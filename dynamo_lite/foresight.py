@@ -4,7 +4,7 @@ Enters: the iterator of a `for`; of a `while` its Code and what its variables ho
 Leaves: a number of rounds, or None. Where a comparison of two numbers alone ends a `while`, they come nearer to each
 other by so much a round, and meet after so many more:
 
-    while t < t_end:                # or self.t; t is 0.2 after 10 rounds, 0.4 after 20: 30 more until t_end = 1.0
+    while t < t_end:          # or self.t, t_end - dt; t is 0.2 after 10 rounds, 0.4 after 20: 30 more until t_end = 1.0
         t += dt
 
 No code of the user's runs here: variables are looked up in dictionaries, and are Python's or NumPy's own numbers.
@@ -13,10 +13,10 @@ No code of the user's runs here: variables are looked up in dictionaries, and ar
 from __future__ import annotations
 
 import gc
+import operator
 import sys
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from operator import length_hint
 from typing import Any, TypeAlias
 
 from dynamo_lite._C import own_attribute
@@ -35,7 +35,7 @@ def items_left(iterator: Any) -> int | None:
     NB: a generator's frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
     kind = type(iterator)
     if kind in _COUNTED or (kind is _SEQUENCE_ITERATOR and _goes_over_array(iterator)):
-        return length_hint(iterator)
+        return operator.length_hint(iterator)
     if kind is enumerate or kind is zip:
         under = [one for one in gc.get_referents(iterator) if type(one) is not int]
         items = under[0] if kind is zip and under and type(under[0]) is tuple else under
@@ -43,7 +43,7 @@ def items_left(iterator: Any) -> int | None:
         return min((count for count in counts if count is not None), default=None)
     if kind is not types.GeneratorType:
         return None
-    return max((length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
+    return max((operator.length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
 
 
 def _goes_over_array(iterator: Any) -> bool:
@@ -74,14 +74,21 @@ def comparisons(code: Code, header: int) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def _loaded(code: Code, end: int) -> tuple[Instr, ...]:
-    """What loads a number up to instruction `end`, a variable or an attribute of one; () where something else does."""
+def _loaded(code: Code, end: int, deep: int = 4) -> tuple[Instr, ...]:
+    """What loads a number up to instruction `end`: a variable or an attribute of one, or arithmetic with such; () where
+    something else does."""
+    last = code.instrs[end] if end >= 0 and deep else None
+    if last is not None and last.op == "BINARY_OP" and last.arg in _ARITHMETIC:
+        second = _loaded(code, end - 1, deep - 1)
+        first = _loaded(code, end - 1 - len(second), deep - 1) if second else ()
+        return (*first, *second, last) if first else ()
     begin = end
     while begin > 0 and code.instrs[begin].op == "LOAD_ATTR":
         begin -= 1
-    return code.instrs[begin : end + 1] if code.instrs[begin].op in _LOADS else ()
+    return code.instrs[begin : end + 1] if last is not None and code.instrs[begin].op in _LOADS else ()
 
 
+_ARITHMETIC: dict[Any, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST")
 
 
@@ -134,14 +141,19 @@ def _difference(names: Namespaces, first: tuple[Instr, ...], second: tuple[Instr
 
 def _found(names: Namespaces, loads: tuple[Instr, ...]) -> Any:
     """What is loaded, if no code of a class's computes it."""
-    first, *attributes = loads
-    value = first.arg if first.op == "LOAD_CONST" else _value(names, first.arg)
-    for attribute in attributes:
-        if type(value) is types.ModuleType:
-            value = vars(value).get(attribute.arg)
+    stack: list[Any] = []
+    for instr in loads:
+        if instr.op == "BINARY_OP":
+            second, first = stack.pop(), stack.pop()
+            value: Any = _ARITHMETIC[instr.arg](_number(first), _number(second))
+        elif instr.op != "LOAD_ATTR":
+            value = instr.arg if instr.op == "LOAD_CONST" else _value(names, instr.arg)
+        elif type(owner := stack.pop()) is types.ModuleType:
+            value = vars(owner).get(instr.arg)
         else:
-            value = own_attribute(value, attribute.arg, None)
-    return value
+            value = own_attribute(owner, instr.arg, None)
+        stack.append(value)
+    return stack[-1]
 
 
 def _value(names: Namespaces, name: str) -> Any:

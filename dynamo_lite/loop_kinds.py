@@ -36,8 +36,10 @@ def kind_of(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[st
     """The kind of a loop. names: the globals of its function; values: what its variables hold, if that is known."""
     seldom = _seldom(code, loop)
     found = _operations_of(code, [index for index in loop.body if index not in seldom], names, 2, {})
-    if found is None or "BINARY_OP" not in found:
+    if found is None or found.keys().isdisjoint(("BINARY_OP", "COMPARE_OP")):
         return LoopKind(0)
+    if "BINARY_OP" not in found and not _loads_numbers(code, loop, names, values):
+        return LoopKind(0)  # what it compares may be anything
     count = sum(found[name] for name in _COUNTED)
     is_of_numbers = not found.keys().isdisjoint(_OF_NUMBERS) or _loads_numbers(code, loop, names, values)
     if is_of_numbers and found.keys().isdisjoint(_NOT_OF_NUMBERS):
@@ -116,7 +118,7 @@ def _operations_of(
             found["CALL"] += _OF_MATRICES
         if instr.op == "LOAD_METHOD" and instr.arg in _OF_SMALL_ARRAYS:
             found["method"] += 1
-        elif not (instr.op == "LOAD_METHOD" and (module is not None or instr.arg == "append")):
+        elif not (instr.op == "LOAD_METHOD" and (module is not None or instr.arg in _OF_NUMBERS_TOO)):
             found[instr.op] += 1
     return found
 
@@ -158,6 +160,7 @@ _NUMBER_MODULES = ("math", "cmath", "random")
 _OF_MATRICES = 5  # operations on small arrays that take as long as what np.linalg does before it computes
 _OF_NUMBERS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP"))
 _COUNTED = ("BINARY_OP", "CALL", "CALL_KW", "BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP", "UNARY_NEGATIVE")
+_OF_NUMBERS_TOO = ("append", "conjugate")  # methods
 _OF_SMALL_ARRAYS = frozenset(  # methods
     ("all", "any", "argmax", "argmin", "astype", "copy", "dot", "item", "max", "mean", "min", "prod", "std", "sum")
 )

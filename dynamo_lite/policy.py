@@ -39,10 +39,10 @@ class Thresholds:
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_stake: float = 0.25  # seconds; of what goes beyond, only a part is there until compiled code has saved some
     budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
-    budget_known: float = 2.4  # times as much counts as a loop is known to take that has begun
+    budget_known: float = 4.8  # times as much counts as a loop is known to take that has begun
+    budget_bare: float = 0.08  # and of all time only so much, where no arrays are in reach
     budget_numbers: float = 10.0  # and of one of numbers or small arrays
     budget_elements: float = 16.0  # and of one of numbers and elements alone, which wins nearly all of it
-    budget_large: float = 4.0  # and of one that indexes or compares large arrays
     budget_guessed: float = 3.0  # and of what such a one is only guessed to take
     called_again: int = 3  # calls of a function with such loops, after which as many more are expected
     small_operation: float = 1.0e-6  # seconds of an operation of NumPy's at most, which then are those of its call
@@ -236,9 +236,9 @@ class Budget:
         costs more, and there is a larger stake."""
         self._slowness = min(max(1.0, seconds / usual), self._thresholds.slowest) if usual else 1.0
 
-    def allows_import(self) -> bool:
-        """Whether the compiler may be imported, and used at least once."""
-        return self.allows(self._slowness * (self._thresholds.compiler + self._thresholds.first))
+    def allows_import(self, share: float = 1.0) -> bool:
+        """Whether the compiler may be imported, and used at least once. share: as of `allows`."""
+        return self.allows(self._slowness * (self._thresholds.compiler + self._thresholds.first), share=share)
 
     @property
     def slowness(self) -> float:
@@ -274,16 +274,18 @@ class Budget:
             self._tries[of] = self._tries.get(of, 0) + 1
             self._usual = max(self._usual / 2, budget.taken() - before)
 
-    def allows(self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False, of: Hashable = None) -> bool:
+    def allows(
+        self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False, of: Hashable = None, share: float = 1.0
+    ) -> bool:
         """Whether something may be compiled now that takes `cost` seconds besides what an attempt takes.
 
         saved: seconds that compiled code has saved. goes_on: it is the rest of what is compiled, which alone is of
-        little use. of: which function it is of.
+        little use. of: which function it is of. share: of the time that has passed, which counts.
         """
         if saved > self._saved:
             self._saved = saved
             self._tries.clear()
-        return self._missing(cost, saved, goes_on, of) <= 0.0
+        return self._missing(cost, saved, goes_on, of, share) <= 0.0
 
     def wait(self, saved: float = 0.0) -> float:
         """Seconds after which one who was refused may ask again: half of those in which what is missing is there, if
@@ -293,13 +295,13 @@ class Budget:
         pace = limits.budget_share * (limits.budget_later if self.spent > self._slowness * limits.budget_stake else 1.0)
         return min(most, self._missing(0.0, saved, False) / (2.0 * pace)) if pace > 0.0 else most
 
-    def _missing(self, cost: float, saved: float, goes_on: bool, of: Hashable = None) -> float:
+    def _missing(self, cost: float, saved: float, goes_on: bool, of: Hashable = None, part: float = 1.0) -> float:
         """Seconds by which what is asked for goes beyond what may be spent."""
         limits = self._thresholds
         passed = process_time()
         ahead = max(self._ahead.values(), default=0.0)
         trusted = min(limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
-        share = limits.budget_share * passed
+        share = part * limits.budget_share * passed
         of_all = sum(self._tries.values())
         if self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries:
             share = max(share, trusted)  # else what was compiled shows no gain so far

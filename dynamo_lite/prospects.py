@@ -8,17 +8,22 @@ that go on with another text each time: of strings, programs know single ones al
     for n in range(N):
         c[k] = c[k] + y[n] * cmath.exp(-2j * pi * k * n / N)      # 2 us a round: no prospects
 
+And what neither has arrays in reach nor names NumPy, in the functions that it may call by their names, is looked at
+again and again by a share of the budget alone: objects that call each other's methods have little to gain.
+
 No code of the user's runs here: names are looked up in dictionaries alone.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dynamo_lite import policy
+from dynamo_lite.loop_kinds import computes
 from dynamo_lite.pycode import Code, Loop, decoded, successors
 
 _NOTHING = object()
@@ -98,6 +103,51 @@ def _breaks(code: Code, index: int, names: Mapping[str, Any], deep: int) -> bool
     return _is_opaque(value)
 
 
+Called = Mapping[str, Sequence[tuple[str, tuple[str, ...]]]]  # by name: the files of functions, and what they name
+
+
+def reaches_arrays(
+    file: str,
+    names: Iterable[str],
+    values: Iterable[Any],
+    called: Called,
+    namespace: Callable[[str], Mapping[str, Any]],
+) -> bool:
+    """Whether arrays are in reach of code of a file: its variables' values are some or have some, or it, or what it may
+    call by name, names NumPy or what has arrays. namespace: the globals of a file."""
+    if any(_has_arrays(value) for value in values):
+        return True
+    seen: set[tuple[str, str]] = set()
+    ahead = [(file, name) for name in names]
+    while ahead:
+        at = ahead.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        value = namespace(at[0]).get(at[1])
+        if (type(value) is not types.FunctionType and computes(value)) or _has_arrays(value):
+            return True
+        ahead.extend((other, name) for other, those in called.get(at[1], ()) for name in those)
+    return False
+
+
+def _has_arrays(value: Any, deep: int = 2) -> bool:
+    """Whether it is NumPy's, or a list that begins with such, or an object that has some, or an object that has."""
+    kind = type(value)
+    if str(_MODULE_OF(kind)).partition(".")[0] == "numpy":
+        return True
+    if kind in (list, tuple):
+        return bool(value) and deep > 0 and _has_arrays(value[0], deep - 1)
+    is_users = deep > 0 and bool(_FLAGS_OF(kind) & _HEAP_TYPE) and not issubclass(kind, type)
+    # NB: to ask it for its __dict__ would make one that it may not have.
+    return is_users and any(_has_arrays(one, deep - 1) for one in gc.get_referents(value) if one is not kind)
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_FLAGS_OF = vars(type)["__flags__"].__get__
+_MODULE_OF = vars(type)["__module__"].__get__  # of a class, whatever its metaclass says
+
+
 # Methods of random.Random that draw by random() and _randbelow() alone (ops/draws.py), so that programs have them.
 _DRAWN = frozenset(
     {"random", "uniform", "randint", "randrange", "choice", "choices", "shuffle", "normalvariate", "expovariate"}
@@ -119,4 +169,4 @@ def _is_opaque(value: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0].lstrip("_") not in policy.KNOWN_MODULES
 
 
-__all__ = ["breaks_each_call", "breaks_each_round", "carries_text"]
+__all__ = ["breaks_each_call", "breaks_each_round", "carries_text", "reaches_arrays"]

@@ -11,7 +11,7 @@ import functools
 import math
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic_ns, perf_counter, process_time, thread_time
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,8 @@ class Watch:
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
+        self.shares: dict[_C.Round, float] = {}  # of the time of a loop, that counts
+        self.with_arrays: set[tuple[str, int]] = set()  # functions in whose reach arrays are
         self.watched_code: set[tuple[str, int]] = set()  # functions that have polls, or get them
         self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
         self.given_up: dict[types.CodeType, float] = {}  # seconds that are to be there for what took too long
@@ -223,15 +225,16 @@ class Watch:
             self._started = False
             _C.watch(None, None, None)
 
-    def _compiler(self) -> Compilation | None:
-        """What compiles; None as long as the process has not run long enough to import it."""
+    def _compiler(self, share: float) -> Compilation | None:
+        """What compiles; None as long as the process has not run long enough to import it. share: of that time, that
+        counts."""
         if self.compilation is None:
             with own_modules:
-                self._import()
+                self._import(share)
         return self.compilation
 
-    def _import(self) -> None:
-        if not unknown_version() and self.budget.allows_import():
+    def _import(self, share: float) -> None:
+        if not unknown_version() and self.budget.allows_import(share):
             with budget.timed():
                 backend = self.backend or config.backend
                 began = thread_time()
@@ -253,12 +256,13 @@ class Watch:
             if originals.replaced(builtins_alone=True) or not self._call_has_prospects(function):
                 _C.cool(function, self.limits.no_prospects)
                 return None
-            compiler = self._compiler()
+            share = self._share(function, slots)
+            compiler = self._compiler(share)
             if self._is_outside(caller, code):
                 self.from_outside.add(_key(code))
             saved = self._known_savings() if compiler is not None else 0.0
             cost, goes_on = self.given_up.get(code, 0.0), compiler is not None and compiler.is_resumed(code)
-            allowed = compiler is not None and self.budget.allows(cost, saved, goes_on, _key(code))
+            allowed = compiler is not None and self.budget.allows(cost, saved, goes_on, _key(code), share)
             if compiler is None or not allowed or self._waits(code, self._running()):
                 self.put_off += 1
                 _C.cool(function, self._pause(allowed, saved))
@@ -331,6 +335,49 @@ class Watch:
         if self.compilation is None:
             return self.limits.ask_again * process_time()
         return 0.0 if allowed else self.budget.wait(saved)
+
+    def _share(self, function: types.FunctionType, values: Iterable[Any]) -> float:
+        """How much of the time counts for a function, whose variables have those values: all of it where arrays are in
+        reach, or one of its loops computes with numbers."""
+        of = _key(function.__code__)
+        if of not in self.with_arrays:
+            code, names = decoded(function.__code__), function.__globals__
+            if not self._computes(code, names):
+                loaded = {instr.arg for instr in code.instrs if instr.op in _NAMED}
+                find = self._namespace(of[0], names)
+                if not prospects.reaches_arrays(of[0], loaded, values, self._called(), find):
+                    return self.limits.budget_bare
+            self.with_arrays.add(of)
+        return 1.0
+
+    def _computes(self, code: Code, names: dict[str, Any]) -> bool:
+        """Whether one of the innermost loops of a function does little but compute (loop_kinds.py)."""
+        found = watched_loops(code)
+        around = {loop.outer for loop in found}
+        inner = [loop for loop in found if loop.header not in around]
+        kinds = (self.kinds.get(self._round(code, loop)) or kind_of(code, loop, names) for loop in inner)
+        return any(one.kind for one in kinds)
+
+    def _called(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+        """By name the files of the watched functions, and what these name; those that make objects by their class."""
+        found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for _, file, line, qualname in self.entries:
+            around, _, name = qualname.rpartition(".")
+            of = around.rpartition(".")[2] if name == "__init__" else name
+            found.setdefault(of, []).append((file, self.names[file, line]))
+        return found
+
+    def _namespace(self, file: str, names: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
+        """Gives the globals of a file; `names` are those of `file`."""
+        known = {file: names}
+
+        def find(other: str) -> dict[str, Any]:
+            if other not in known:
+                modules = (vars(one) for one in tuple(sys.modules.values()) if type(one) is types.ModuleType)
+                known[other] = next((one for one in modules if one.get("__file__") == other), {})
+            return known[other]
+
+        return find
 
     def _running(self) -> float:
         """CPU seconds that the program has run, without compiling."""
@@ -432,9 +479,8 @@ class Watch:
             factor = self.limits.budget_elements
         elif self._is_numeric(round_):
             factor = self.limits.budget_numbers
-        elif any(self.kinds[inner].kind > OF_ARRAYS for inner in self.looked_into[round_] if inner not in self.refuted):
-            factor = self.limits.budget_large
-        self.budget.expects(round_, max(known * factor, guessed * self.limits.budget_guessed))
+        seconds = max(known * factor, guessed * self.limits.budget_guessed)
+        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds)
 
     def _expect_again(self, compiler: Compilation) -> None:
         """See which of the loops that promised much were compiled, and are no native loops: they promise it no more.
@@ -539,6 +585,9 @@ class Watch:
         if not is_known and originals.replaced(builtins_alone=True):
             return self.limits.no_prospects
         held = {} if is_known else dict(zip(names, values, strict=False))
+        share = 1.0 if is_known else self._share(function, held.values())
+        if poll.round is not None:
+            self.shares[poll.round] = share
         if not self._look_ahead(poll, function, stack, held):
             return 0.0
         if poll.round is not None and not is_known:
@@ -548,9 +597,10 @@ class Watch:
                 return self.limits.no_prospects
             if (entry := self._entry_of(function.__code__)) is not None:
                 entry.rests_until = 0
-        compiler = self._compiler()
+        compiler = self._compiler(share)
         saved = self._known_savings() if compiler is not None and not is_known else 0.0
-        allowed = compiler is not None and (is_known or self.budget.allows(saved=saved, of=_key(function.__code__)))
+        of = _key(function.__code__)
+        allowed = compiler is not None and (is_known or self.budget.allows(saved=saved, of=of, share=share))
         taken = self._running() if poll.round is None else min(self._running(), poll.round.plain * 1e-9)
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1
@@ -569,6 +619,7 @@ class Watch:
         return taken_over
 
 
+_NAMED = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD")
 _NOT_NATIVE = ("segments", "plain", "refused")  # what became of a loop
 
 

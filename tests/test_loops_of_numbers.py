@@ -187,3 +187,31 @@ GRID = np.ones(9)
 def test_an_array_of_the_module_is_no_call_of_numpys() -> None:
     code = decode(of_globals.__code__)
     assert kind_of(code, loops(code)[-1], globals()).kind == OF_ELEMENTS
+
+
+def of_comparisons(x: Any, xs: list[Any]) -> bool:
+    free = True
+    for one in xs:
+        if one == x:
+            free = False
+    return free
+
+
+@pytest.mark.parametrize(("x", "expected"), [(3, OF_ELEMENTS), (np.float64(0.5), OF_ELEMENTS), ("text", 0), ([3], 0)])
+def test_a_loop_that_only_compares_is_one_of_numbers_where_its_variables_are(x: Any, expected: int) -> None:
+    code = decode(of_comparisons.__code__)
+    assert kind_of(code, loops(code)[-1], globals()).kind == 0
+    assert kind_of(code, loops(code)[-1], globals(), {"x": x, "one": x, "free": True}).kind == expected
+
+
+def of_conjugates(z: Any, c: Any) -> int:
+    n = 0
+    while (z * z.conjugate()).real < 4.0:
+        z = z * z + c
+        n += 1
+    return n
+
+
+def test_conjugates_are_numbers() -> None:
+    code = decode(of_conjugates.__code__)
+    assert kind_of(code, loops(code)[-1], globals()).kind == OF_ELEMENTS

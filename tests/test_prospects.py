@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite import policy
-from dynamo_lite.prospects import breaks_each_call, breaks_each_round, carries_text
+from dynamo_lite.prospects import breaks_each_call, breaks_each_round, carries_text, reaches_arrays
 from dynamo_lite.pycode import decoded, loops
 from dynamo_lite.watching import Watch
 
@@ -218,4 +218,95 @@ def test_a_loop_without_prospects_does_not_ask_for_the_compiler(pays: float, ask
     finally:
         watch.end()
     assert (watch.put_off > 0) == asks
+    assert watch.compilation is None
+
+
+class Body:
+    def __init__(self, state: Any) -> None:
+        self.state = state
+
+
+class Meta(type):
+    def __getattribute__(cls, name: str) -> Any:
+        raise AssertionError(name)
+
+
+class Guarded(metaclass=Meta):
+    @property
+    def __class__(self) -> Any:
+        raise AssertionError
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    ("values", "is_there"),
+    [
+        ([np.ones(3)], True),
+        ([1, np.float64(0.5)], True),
+        ([Body(np.ones(3))], True),
+        ([Body(Body(np.ones(3)))], True),
+        ([[Body(np.ones(3))]], True),
+        ([[0.5, 0.25], (1, 2), {"a": np.ones(3)}], False),
+        ([Body([0] * 4), "text", None, Guarded(), Guarded, []], False),
+    ],
+)
+def test_what_variables_hold_has_arrays(values: list[Any], is_there: bool) -> None:
+    assert reaches_arrays("file.py", (), values, {}, lambda _: {}) == is_there
+
+
+def test_names_lead_to_functions_that_use_numpy() -> None:
+    called: dict[str, list[tuple[str, tuple[str, ...]]]] = {
+        "step": [("file.py", ("push", "math")), ("file.py", ("step",))],
+        "push": [("other.py", ("xp", "pull"))],
+        "pull": [("other.py", ("step",))],
+    }
+    spaces: dict[str, dict[str, Any]] = {"file.py": {"math": math, "xp": np}, "other.py": {}}
+
+    def reaches(*names: str) -> bool:
+        return reaches_arrays("file.py", names, (), called, lambda file: spaces[file])
+
+    assert reaches("xp") and not reaches("step", "other")
+    spaces["other.py"]["xp"] = np
+    assert reaches("step")
+    spaces["other.py"]["xp"] = Body(np.ones(3))
+    assert reaches("step") and not reaches("math")
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.n = 0
+
+    def step(self, i: int) -> None:
+        self.n = self.n + i if i % 2 else self.n
+
+    def step_of_arrays(self, i: int) -> None:
+        self.n = self.n + int(np.sign(i)) if i % 2 else self.n
+
+
+def steps(counter: Counter, n: int) -> int:
+    for i in range(n):
+        counter.step(i)
+    return counter.n
+
+
+def steps_of_arrays(counter: Counter, n: int) -> int:
+    for i in range(n):
+        counter.step_of_arrays(i)
+    return counter.n
+
+
+@pytest.mark.parametrize(("function", "share"), [(steps, 0.25), (steps_of_arrays, 1.0)])
+def test_of_objects_that_call_each_other_less_time_counts(function: types.FunctionType, share: float) -> None:
+    limits = policy.Thresholds(hot_loop=0.001, look=1e-5, break_pays=0.0, budget_share=0.0, budget_bare=0.25)
+    watch = Watch(limits)
+    ready: Any = types.FunctionType(watch.watched(function.__code__), globals())
+    watch.watched(Counter.step.__code__)  # they are known by name
+    watch.watched(Counter.step_of_arrays.__code__)
+    try:
+        assert ready(Counter(), 30000) == function(Counter(), 30000)
+    finally:
+        watch.end()
+    assert set(watch.shares.values()) == {share}
     assert watch.compilation is None

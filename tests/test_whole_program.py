@@ -444,8 +444,16 @@ def test_how_long_comparisons_hold() -> None:
         while self.t < self.grid.end:
             self.t += dt
 
+    def computed(t: float, end: float, dt: float) -> None:
+        while t + dt < 2 * end - dt:
+            t += dt
+
+    def of_many(t: float, a: Any) -> None:
+        while t < a + a + a + a + a + a + a + a + a + a:
+            t += 1
+
     compared = {}
-    for function in (steps, leaves, found, asked, both, of_objects):
+    for function in (steps, leaves, found, asked, both, of_objects, computed, of_many):
         code = decode(function.__code__)
         (header, *_) = [one.header for one in loops(code) if one.over != "for"]
         compared[function.__name__] = comparisons(code, header)
@@ -456,6 +464,8 @@ def test_how_long_comparisons_hold() -> None:
         "asked": 0,
         "both": 2,
         "of_objects": 1,
+        "computed": 1,
+        "of_many": 0,
     }
 
     whiles, looks = Whiles(), []
@@ -467,6 +477,11 @@ def test_how_long_comparisons_hold() -> None:
     for t, n, expected in ((0.0, 20, None), (0.5, 10, 10.0), (0.25, 5, 5.0)):
         assert whiles.rounds_left(3, lambda: compared["both"], ({"t": t, "n": n},), 30 - n) == expected
     assert whiles.rounds_left(4, lambda: compared["found"], ({"t": 0.5},), 7) is None
+
+    for t, expected in ((0.0, None), (0.5, 28.0)):
+        names = {"t": t, "end": 1.0, "dt": 0.05}
+        looks = [whiles.rounds_left(9, lambda: compared["computed"], (names,), int(20 * t))]
+        assert looks == [expected if expected is None else pytest.approx(expected)]
 
     class Mine(float):
         def __float__(self) -> float:
