@@ -432,7 +432,8 @@ class Watch:
     ) -> bool:
         """Tell the budget how long a loop is going to run; whether that is long enough to enter it. A `for` that only
         its iterator ends says so, and a `while` that only comparisons of numbers end; any other is expected to take as
-        long again as it has taken if it is one of numbers without NumPy, which win nearly all of it.
+        long again as it has taken if it is one of numbers without NumPy, which win nearly all of it, but no longer
+        than its iterator says.
 
         A short one, of a function that may be called again, is left to the compiled code of that function.
         held: what the function's variables hold.
@@ -451,19 +452,20 @@ class Watch:
         is_called = not is_resumed and _key(code) in self.names
         is_inner = poll.place.outer is not None or not is_called
         way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
-        if poll.place.over != "for":
+        if poll.place.over == "for" and runs_out(decoded(code), poll.place.header):
+            if rounds is not None:
+                left = rounds * each
+                ahead = min(left, most)
+                is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
+        else:  # NB: of a `for` that may be left by a break it is known how long it is going to run at most
             if not round_.entered:
                 find = functools.partial(comparisons, decoded(code), poll.place.header)
                 coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
                 ahead = min((coming or 0.0) * each, most)
                 if coming is None and self._is_numeric(round_, OF_ELEMENTS):
-                    guessed = self.limits.as_long * plain
+                    guessed = min(self.limits.as_long * plain, math.inf if rounds is None else rounds * each)
             if is_inner and round_.n_begun >= self.limits.tried_plain:
                 is_long = plain >= max(self.limits.short_loop, way_in) * round_.n_begun
-        elif rounds is not None and runs_out(decoded(code), poll.place.header):
-            left = rounds * each
-            ahead = min(left, most)
-            is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
         if self._is_numeric(round_):
             guessed = max(guessed, self._calls_to_come(code))
         now = process_time()

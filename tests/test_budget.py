@@ -175,6 +175,29 @@ def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_a
         assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.2)
 
 
+@pytest.mark.parametrize(("rounds", "expected"), [(9_000_000, 1.0), (250_000, 0.25)])
+def test_a_loop_that_a_break_may_end_is_expected_to_take_no_longer_than_its_iterator_says(
+    rounds: int, expected: float
+) -> None:
+    def relaxes(x: Any) -> None:
+        for _ in range(10_000_000):
+            for i in range(10):
+                x[i] = x[i] * 0.5 + x[i - 1]
+            if x[0] < 1e-9:
+                break
+
+    class Rounds:
+        plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
+
+    watch = Watch(policy.THRESHOLDS)
+    watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+    loop = next(one for one in loops(decode(relaxes.__code__)) if one.outer is None)
+    poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
+    watch._look_ahead(poll, relaxes, [iter(range(rounds))], {})
+    ahead = max(watch.budget._ahead.values()) - time.process_time()
+    assert ahead == pytest.approx(expected * policy.THRESHOLDS.budget_guessed, abs=0.2)
+
+
 def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_for_as_long() -> None:
     """No loop tells how often a comprehension, or a library, calls it."""
 
