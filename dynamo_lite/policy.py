@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import os
 import sys
 from collections.abc import Hashable, Iterator
@@ -53,11 +54,13 @@ class Thresholds:
     budget_all_tries: int = 6  # and at all of them
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
-    foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
+    foresight: float = 50.0  # times what a loop of numbers has taken, at most, are expected of its iterator's length
+    foresight_arrays: float = 10.0  # and of others, of which less is won, and the first rounds may have the most to do
     as_long: float = 1.0  # times what a loop of numbers has taken, whose end nothing tells, are expected to come
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
     attempt_over: float = 3.0  # times what is there then may go into one attempt, which is given up beyond that
     attempt_ahead: float = 0.05  # or of what is known to come, by the same reckoning
+    attempt_part: float = 0.2  # but no more than so much of what is known to come, as it is, and the least
     attempt_least: float = 0.1  # seconds that it may take in any case
     heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
@@ -225,7 +228,8 @@ class Budget:
     def __init__(self, thresholds: Thresholds = THRESHOLDS) -> None:
         self._thresholds = thresholds
         self._before = budget.taken()
-        self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop is known to run
+        self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop counts as running
+        self._ends: dict[Hashable, float] = {}  # and until which it is known or guessed to run
         self._usual = 0.0  # what one attempt takes, by the latest ones
         self._saved = 0.0  # the most that was saved at any question
         self._tries: dict[Hashable, int] = {}  # attempts since then, by the function they were of
@@ -250,9 +254,11 @@ class Budget:
         """Seconds."""
         return budget.taken() - self._before
 
-    def expects(self, loop: Hashable, seconds: float) -> None:
-        """A loop is going to take so many seconds, if nothing is compiled, whatever was expected of it before."""
+    def expects(self, loop: Hashable, seconds: float, known: float = math.inf) -> None:
+        """A loop is going to take so many seconds, if nothing is compiled, whatever was expected of it before. known:
+        without the factors by which some loops count for more."""
         self._ahead[loop] = process_time() + seconds
+        self._ends[loop] = process_time() + known
 
     @contextmanager
     def attempt(self, saved: float = 0.0, goes_on: bool = False, of: Hashable = None) -> Iterator[None]:
@@ -264,8 +270,11 @@ class Budget:
         """
         limits = self._thresholds
         there = -self._missing(-self._usual, saved, goes_on, of)
-        ahead = max(self._ahead.values(), default=0.0) - process_time()
-        most = max(self._slowness * limits.attempt_least, limits.attempt_over * there, limits.attempt_ahead * ahead)
+        earned = -self._missing(-self._usual, saved, goes_on, of, trusts=False)
+        now, least = process_time(), self._slowness * limits.attempt_least
+        ahead, known = (max(0.0, max(ends.values(), default=now) - now) for ends in (self._ahead, self._ends))
+        promised = max(limits.attempt_over * there, limits.attempt_ahead * ahead)
+        most = max(least, limits.attempt_over * earned, min(promised, least + limits.attempt_part * known))
         before = budget.taken()
         try:
             with budget.timed(), budget.seconds(most):
@@ -295,15 +304,17 @@ class Budget:
         pace = limits.budget_share * (limits.budget_later if self.spent > self._slowness * limits.budget_stake else 1.0)
         return min(most, self._missing(0.0, saved, False) / (2.0 * pace)) if pace > 0.0 else most
 
-    def _missing(self, cost: float, saved: float, goes_on: bool, of: Hashable = None, part: float = 1.0) -> float:
-        """Seconds by which what is asked for goes beyond what may be spent."""
+    def _missing(
+        self, cost: float, saved: float, goes_on: bool, of: Hashable = None, part: float = 1.0, trusts: bool = True
+    ) -> float:
+        """Seconds by which what is asked for goes beyond what may be spent. trusts: what is known to come counts."""
         limits = self._thresholds
         passed = process_time()
         ahead = max(self._ahead.values(), default=0.0)
         trusted = min(limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
         share = part * limits.budget_share * passed
         of_all = sum(self._tries.values())
-        if self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries:
+        if trusts and self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries:
             share = max(share, trusted)  # else what was compiled shows no gain so far
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
         limit += min(share, self._slowness * limits.budget_stake + limits.budget_later * share)

@@ -446,7 +446,9 @@ class Watch:
         own = self._own_share()  # of the time that passes
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
         ahead, guessed, is_long = 0.0, 0.0, True
-        most = (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain
+        most = plain
+        if round_.n_plain >= self.limits.tried_plain:
+            most *= self.limits.foresight if self._is_numeric(round_) else self.limits.foresight_arrays
         rounds = items_left(stack[-1]) if stack else None
         is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
         is_called = not is_resumed and _key(code) in self.names
@@ -482,7 +484,7 @@ class Watch:
         elif self._is_numeric(round_):
             factor = self.limits.budget_numbers
         seconds = max(known * factor, guessed * self.limits.budget_guessed)
-        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds)
+        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(known, guessed))
 
     def _expect_again(self, compiler: Compilation) -> None:
         """See which of the loops that promised much were compiled, and are no native loops: they promise it no more.

@@ -3,6 +3,7 @@ goes on only as long as something is saved."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 import types
 from typing import Any
@@ -99,6 +100,17 @@ def test_an_attempt_may_take_a_share_of_what_is_known_to_come() -> None:
             assert fits
         except budget.OutOfTime:
             assert not fits
+
+
+@pytest.mark.parametrize(("known", "fits"), [(100.0, True), (1.0, False)])
+def test_an_attempt_may_take_no_more_than_a_part_of_what_is_known_to_come(known: float, fits: bool) -> None:
+    """However many times as much counts."""
+    spent = policy.Budget(policy.Thresholds(attempt_least=0.0, attempt_over=0.0, attempt_ahead=0.5, attempt_part=0.1))
+    spent.expects("a loop", 100.0, known)
+    with pytest.raises(budget.OutOfTime) if not fits else contextlib.nullcontext(), spent.attempt():
+        until = time.thread_time() + 0.3
+        while time.thread_time() < until:
+            budget.spend(1000)
 
 
 def several(x: Any, n: int) -> Any:

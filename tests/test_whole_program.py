@@ -543,7 +543,7 @@ def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_w
     limits = policy.Thresholds(budget_known=2.0, budget_numbers=10.0)
     watch, round_ = Watch(limits), _C.Round()
     expected: list[float] = []
-    watch.budget.expects = lambda _, seconds: expected.append(seconds)  # type: ignore[method-assign]
+    watch.budget.expects = lambda _, seconds, known: expected.append(seconds)  # type: ignore[assignment,method-assign]
     watch.rounds[("file.py", "f", "FOR_ITER", (7, 9, 4, 8))] = round_
     watch.kinds[round_], watch.looked_into[round_] = LoopKind(OF_NUMBERS), [round_]
     watch.expected[round_] = time.process_time() + 100.0, 0.0
