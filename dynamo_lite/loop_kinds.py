@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from dynamo_lite import policy
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.pycode import Code, Loop, decoded
+from dynamo_lite.pycode import Code, Loop, decoded, successors
 
 OF_ARRAYS, OF_NUMBERS, OF_ELEMENTS = 1, 2, 3
 _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
@@ -58,11 +58,27 @@ def _seldom(code: Code, loop: Loop) -> set[int]:
             continue
         then = code.instrs[index + 1 : index + 4]
         is_compared = len(then) == 3 and then[1].op == "COMPARE_OP" and then[1].arg == "=="
-        jump = then[2 if is_compared else 0]
-        if jump.op == ("POP_JUMP_IF_FALSE" if is_compared else "POP_JUMP_IF_TRUE"):
-            under = range(index + (4 if is_compared else 2), jump.target or 0)
-            found.update(under if any(code.instrs[place].op == "CALL" for place in under) else ())
+        at = index + (3 if is_compared else 1)
+        jump = code.instrs[at]
+        if jump.op not in ("POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE") or jump.target is None:
+            continue
+        is_target = is_compared == (jump.op == "POP_JUMP_IF_TRUE")  # where the remainder is 0
+        ways = (at + 1, jump.target) if is_target else (jump.target, at + 1)
+        usual, under = (_ahead(code, loop, way) for way in ways)
+        found.update(under - usual if any(code.instrs[place].op == "CALL" for place in under - usual) else ())
     return found
+
+
+def _ahead(code: Code, loop: Loop, start: int) -> set[int]:
+    """The instructions of a loop that a round may come to from `start` on."""
+    seen: set[int] = set()
+    ahead = [start]
+    while ahead:
+        index = ahead.pop()
+        if index not in seen and index in loop.body and index != loop.header:
+            seen.add(index)
+            ahead.extend(successors(code, index))
+    return seen
 
 
 def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
