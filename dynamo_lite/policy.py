@@ -310,9 +310,9 @@ class Budget:
         """Seconds by which what is asked for goes beyond what may be spent. trusts: what is known to come counts."""
         limits = self._thresholds
         passed = process_time()
-        ahead = max(self._ahead.values(), default=0.0)
-        trusted = min(limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
+        ahead = max(0.0, max(self._ahead.values(), default=0.0) - passed)
         share = part * limits.budget_share * passed
+        trusted = min(share + limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
         of_all = sum(self._tries.values())
         if trusts and self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries:
             share = max(share, trusted)  # else what was compiled shows no gain so far

@@ -113,6 +113,16 @@ def test_an_attempt_may_take_no_more_than_a_part_of_what_is_known_to_come(known:
             budget.spend(1000)
 
 
+def test_of_time_that_has_passed_a_part_counts() -> None:
+    limits = policy.Thresholds(budget_base=0.0, budget_share=1.0, budget_stake=1e9, budget_trust=1e9)
+    spent = policy.Budget(limits)
+    half = time.process_time() / 2
+    spent.expects("a loop that is over", 0.0)
+    assert spent.allows(cost=half) and not spent.allows(cost=half, share=0.25)
+    spent.expects("a loop", half)  # what is to come has its own part (Watch.shares)
+    assert spent.allows(cost=half, share=0.25)
+
+
 def several(x: Any, n: int) -> Any:
     total = 0.0
     for i in range(n):
