@@ -42,6 +42,7 @@ class Thresholds:
     budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
     budget_known: float = 4.8  # times as much counts as a loop is known to take that has begun
     budget_bare: float = 0.08  # and of all time only so much, where no arrays are in reach
+    look_again: float = 1.5  # times the time that has passed, until one looks for them again
     budget_numbers: float = 10.0  # and of one of numbers or small arrays
     budget_elements: float = 16.0  # and of one of numbers and elements alone, which wins nearly all of it
     budget_guessed: float = 3.0  # and of what such a one is only guessed to take

@@ -67,6 +67,7 @@ class Watch:
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
         self.shares: dict[_C.Round, float] = {}  # of the time of a loop, that counts
         self.with_arrays: set[tuple[str, int]] = set()  # functions in whose reach arrays are
+        self.without_arrays: dict[tuple[str, int], float] = {}  # others, and until when that is believed
         self.watched_code: set[tuple[str, int]] = set()  # functions that have polls, or get them
         self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
         self.given_up: dict[types.CodeType, float] = {}  # seconds that are to be there for what took too long
@@ -339,13 +340,16 @@ class Watch:
     def _share(self, function: types.FunctionType, values: Iterable[Any]) -> float:
         """How much of the time counts for a function, whose variables have those values: all of it where arrays are in
         reach, or one of its loops computes with numbers."""
-        of = _key(function.__code__)
+        of, now = _key(function.__code__), process_time()
+        if now < self.without_arrays.get(of, 0.0):
+            return self.limits.budget_bare
         if of not in self.with_arrays:
             code, names = decoded(function.__code__), function.__globals__
             if not self._computes(code, names):
                 loaded = {instr.arg for instr in code.instrs if instr.op in _NAMED}
                 find = self._namespace(of[0], names)
                 if not prospects.reaches_arrays(of[0], loaded, values, self._called(), find):
+                    self.without_arrays[of] = self.limits.look_again * now
                     return self.limits.budget_bare
             self.with_arrays.add(of)
         return 1.0
