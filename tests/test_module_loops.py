@@ -464,3 +464,42 @@ for N in sizes:
         watch.end()
     assert watch.compilation is not None
     assert max(loops_in(segment.capture.graph) for segment in watch.compilation.segments) > 1
+
+
+def test_a_loop_begins_with_a_number_that_may_be_the_object_from_before_the_loop_ahead() -> None:
+    """Entered as it runs, the first nest may have no iteration left: `i` is then what it was, and that very object."""
+    script = """
+random.seed(3)
+i = big = 10 ** 6
+kept, T = [], 1.0
+while T < last:
+    x = np.ones(10)
+    e = np.sum(x)
+    for sweep in range(first):
+        for i in range(L * L):
+            a = random.randint(0, 9)
+            if random.random() < 0.5:
+                x[a] *= -1
+                e = e + 2 * x[a]
+    for sweep in range(second):
+        for i in range(L * L):
+            a = random.randint(0, 9)
+            if random.random() < 0.5:
+                x[a] *= -1
+                e = e + 2 * x[a]
+    kept.append((e, i, i is big))
+    print(e, i)
+    T += 0.25
+"""
+    for sizes in (3, 2, 4), (3, 0, 4), (0, 3, 4), (4, 0, 20), (0, 0, 4):
+        names = dict(zip(("first", "second", "L"), sizes, strict=True))
+        require_like(script, {"np": np, "random": random, "last": 2.5, **names}, dict, True)
+    watch = Watch(LOOPS_AT_ONCE, "numba")
+    names = {"np": np, "random": random, "last": 2.5, "first": 20, "second": 30, "L": 10}
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            exec(watch.watched(compile(script, __file__, "exec")), names)
+        finally:
+            watch.end()
+    assert watch.compilation is not None
+    assert {loop.outcome for loop in watch.compilation.loops.values()} <= {"native", "segments"}

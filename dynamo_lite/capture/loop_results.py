@@ -25,6 +25,7 @@ from dynamo_lite.capture.value import (
     Carried,
     ComplexValue,
     ConstantValue,
+    EitherValue,
     HeldNumber,
     ListedObject,
     NumberValue,
@@ -62,7 +63,7 @@ def as_entered(attempt: Attempt, name: Name, value: Value) -> Value:
     machine = attempt.machine
     value = realise(machine.tracer, value)
     is_end = isinstance(name, Place) and isinstance(attempt.owners[name], SequenceValue)
-    if isinstance(value, HeldNumber) and not is_end:
+    if isinstance(value, HeldNumber | EitherValue) and value.number is not None and not is_end:
         expr = as_scalar(read_result(machine, value.number))
         return value if expr is None else NumberValue(None, expr, value)
     if not isinstance(value, ResultValue) or is_end:

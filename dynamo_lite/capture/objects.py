@@ -55,7 +55,7 @@ from dynamo_lite.capture.value import (
     is_single,
     object_key,
 )
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed, symbols_of
@@ -681,6 +681,8 @@ class Behind:
         expr = as_scalar(number)
         if expr is None and isinstance(found, CallValue):
             return HeldNumber(None, found.function, found.args, number)
+        if expr is None and isinstance(found, EitherValue) and found is not number:
+            return replace(found, number=number)
         is_picked = isinstance(found, EitherValue | CallValue)
         return NumberValue(None, expr, found) if expr is not None and is_picked else found  # type: ignore[arg-type]
 

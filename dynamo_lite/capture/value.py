@@ -279,13 +279,15 @@ class EitherValue(Value):
     """``first`` where the condition (a number, or a bool NumPy scalar) holds, else ``second``: values of unlike types,
     which both exist before the choice. What takes scalars operates on the first or on the second (choices.py). Behind
     a loop, where nothing operates on it any more, the condition is a ResultValue. whole: the integer that it is as an
-    index, and the graph that has it. scalar: the one of NumPy's that it is beside arrays (weak_numbers.py)."""
+    index, and the graph that has it. scalar: the one of NumPy's that it is beside arrays (weak_numbers.py). number:
+    what a loop has ended with there, where the choice is only which object that is (objects.py)."""
 
     condition: Any = None
     first: Value = field(default_factory=Value)
     second: Value = field(default_factory=Value)
     whole: tuple[Any, Value] | None = field(default=None, kw_only=True)
     scalar: tuple[Any, Value] | None = field(default=None, kw_only=True)
+    number: Value | None = field(default=None, kw_only=True)
 
 
 def is_computed(value: Value) -> bool:
