@@ -2,8 +2,9 @@
  *
  * A path is a text, one letter a level: "l" goes through an exact list and "t" through an exact tuple, of whatever
  * length; "p", a digit n and a digit k, takes item k of an exact tuple of n. What follows is "f" or "i", an exact float
- * or an exact int that fits 64 bits, or "n" and one letter more: then the column holds where each list ("nl") or tuple
- * ("nt") begins in the column one level below, and in the end how long that is.
+ * or an exact int that fits 64 bits, "r" or "j", the real or the imaginary part of an exact complex number, "d", "q" or
+ * "D", an exact np.float64, np.int64 or np.complex128, or "n" and one letter more: then the column holds where each list
+ * ("nl") or tuple ("nt") begins in the column one level below, and in the end how long that is.
  *
  *     [[1, 2], [], [3]]:  "lli" gives [1, 2, 3], "lnl" gives [0, 2, 2, 3]
  *
@@ -23,7 +24,7 @@
 #include "objects.h"
 #include "pyframe.h"
 
-/* A column that grows. Both kinds of elements take 8 bytes. */
+/* A column that grows. All kinds of elements take 8 bytes, but np.complex128 two places of these. */
 typedef struct {
     int64_t *items;
     npy_intp count, room;
@@ -61,22 +62,74 @@ is_a(char kind, PyObject *object)
     return kind == 'l' ? PyList_CheckExact(object) : PyTuple_CheckExact(object);
 }
 
+/* Whether a letter stands for numbers. */
+static int
+is_number(char kind)
+{
+    return kind != 0 && strchr("firjdqD", kind) != NULL;
+}
+
+/* How many places an element takes. */
+static int
+places_of(char kind)
+{
+    return kind == 'D' ? 2 : 1;
+}
+
+/* The type of a column's elements. */
+static int
+type_of(char kind)
+{
+    return kind == 'D' ? NPY_CDOUBLE : is_number(kind) && kind != 'i' && kind != 'q' ? NPY_DOUBLE : NPY_INT64;
+}
+
 /* Append the number of `object`, for which there is room: 1, or 0 where it is of another type. */
 static int
 append_number(Column *column, PyObject *object, char kind)
 {
-    if (kind == 'f') {
+    int64_t *place = &column->items[column->count];
+    int overflow = 0;
+    switch (kind) {
+    case 'f':
         if (!PyFloat_CheckExact(object)) {
             return 0;
         }
-        memcpy(&column->items[column->count++], &((PyFloatObject *)object)->ob_fval, sizeof(double));
-        return 1;
+        memcpy(place, &((PyFloatObject *)object)->ob_fval, sizeof(double));
+        break;
+    case 'r':
+    case 'j': {
+        if (!PyComplex_CheckExact(object)) {
+            return 0;
+        }
+        Py_complex *number = &((PyComplexObject *)object)->cval;
+        memcpy(place, kind == 'r' ? &number->real : &number->imag, sizeof(double));
+        break;
     }
-    int overflow = 0;
-    if (!PyLong_CheckExact(object)) {
-        return 0;
+    case 'd':
+        if (Py_TYPE(object) != &PyDoubleArrType_Type) {
+            return 0;
+        }
+        memcpy(place, &PyArrayScalar_VAL(object, Double), sizeof(double));
+        break;
+    case 'q':
+        if (Py_TYPE(object) != &PyInt64ArrType_Type) {
+            return 0;
+        }
+        *place = PyArrayScalar_VAL(object, Int64);
+        break;
+    case 'D':
+        if (Py_TYPE(object) != &PyCDoubleArrType_Type) {
+            return 0;
+        }
+        memcpy(place, &PyArrayScalar_VAL(object, CDouble), 2 * sizeof(double));
+        break;
+    default:
+        if (!PyLong_CheckExact(object)) {
+            return 0;
+        }
+        *place = PyLong_AsLongLongAndOverflow(object, &overflow);
     }
-    column->items[column->count++] = PyLong_AsLongLongAndOverflow(object, &overflow);
+    column->count += places_of(kind);
     return overflow == 0;
 }
 
@@ -109,7 +162,7 @@ append(Column *column, PyObject *object, const char *path)
         }
         PyObject **items = PySequence_Fast_ITEMS(object); /* NULL of an empty list */
         Py_ssize_t count = Py_SIZE(object);
-        int is_last = path[1] == 'f' || path[1] == 'i', status = reserve(column, count);
+        int is_last = is_number(path[1]), status = reserve(column, count * places_of(path[1]));
         if (path[1] == 'a' && status == 1) {
             for (Py_ssize_t i = 0; i < count; i++) {
                 column->items[column->count + i] = (int64_t)(intptr_t)items[i];
@@ -123,7 +176,7 @@ append(Column *column, PyObject *object, const char *path)
         return status;
     }
     default:
-        if (reserve(column, 1) < 0) {
+        if (reserve(column, places_of(path[0])) < 0) {
             return -1;
         }
         return append_number(column, object, path[0]);
@@ -172,7 +225,7 @@ dl_columns_is_path(PyObject *object)
     if (path[0] == 'n') {
         return (path[1] == 'l' || path[1] == 't') && path[2] == 0;
     }
-    return (path[0] == 'f' || path[0] == 'i') && path[1] == 0;
+    return is_number(path[0]) && path[1] == 0;
 }
 
 /* The attribute at which a path ends: 1; 0 where it ends otherwise, -1 with MemoryError. */
@@ -516,7 +569,9 @@ dl_columns_make(PyObject *object, PyObject *path)
     status = status == 1 ? append(&column, object, text) : status;
     PyObject *array = NULL;
     if (status == 1) {
-        array = PyArray_SimpleNew(1, &column.count, text[length - 1] == 'f' ? NPY_DOUBLE : NPY_INT64);
+        char kind = is_offsets ? 'i' : text[length - 1];
+        npy_intp count = column.count / places_of(kind);
+        array = PyArray_SimpleNew(1, &count, type_of(kind));
     }
     if (array != NULL) {
         memcpy(PyArray_DATA((PyArrayObject *)array), column.items, (size_t)column.count * sizeof(int64_t));

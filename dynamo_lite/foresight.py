@@ -13,10 +13,10 @@ No code of the user's runs here: variables are looked up in dictionaries, and ar
 from __future__ import annotations
 
 import gc
-import operator
 import sys
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import add, length_hint, mul, sub
 from typing import Any, TypeAlias
 
 from dynamo_lite._C import own_attribute
@@ -35,7 +35,7 @@ def items_left(iterator: Any) -> int | None:
     NB: a generator's frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
     kind = type(iterator)
     if kind in _COUNTED or (kind is _SEQUENCE_ITERATOR and _goes_over_array(iterator)):
-        return operator.length_hint(iterator)
+        return length_hint(iterator)
     if kind is enumerate or kind is zip:
         under = [one for one in gc.get_referents(iterator) if type(one) is not int]
         items = under[0] if kind is zip and under and type(under[0]) is tuple else under
@@ -43,7 +43,7 @@ def items_left(iterator: Any) -> int | None:
         return min((count for count in counts if count is not None), default=None)
     if kind is not types.GeneratorType:
         return None
-    return max((operator.length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
+    return max((length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
 
 
 def _goes_over_array(iterator: Any) -> bool:
@@ -88,7 +88,7 @@ def _loaded(code: Code, end: int, deep: int = 4) -> tuple[Instr, ...]:
     return code.instrs[begin : end + 1] if last is not None and code.instrs[begin].op in _LOADS else ()
 
 
-_ARITHMETIC: dict[Any, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_ARITHMETIC: dict[Any, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul}
 _LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST")
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from dynamo_lite.capture import listed_objects, numpy_rules
+from dynamo_lite.capture import listed_objects, listed_scalars, numpy_rules
 from dynamo_lite.capture.choices import is_none
+from dynamo_lite.capture.complex_numbers import of_parts
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.restraints import WHOLE
@@ -33,7 +34,7 @@ from dynamo_lite.capture.value import (
     SliceValue,
     Value,
 )
-from dynamo_lite.capture.wrap import column, is_ordinary, layout_of, present
+from dynamo_lite.capture.wrap import NUMBERS, NUMPY_SCALARS, column, is_ordinary, layout_of, present
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import OpKind
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
@@ -42,6 +43,7 @@ from dynamo_lite.ops.registry import REGISTRY
 
 Indexed = NumberedValue | NestedValue
 
+_LETTERS = {"c": "r"}  # which column says how many items there are
 _READ_OFTEN = 64  # a column of at most so many numbers for each iteration is worth being made
 _UNROLLED = 128  # iterations of a loop over whole arrays that is unrolled rather
 _SHORT = 4096  # and one of so many where nobody knows how many iterations there are
@@ -142,8 +144,8 @@ def length(tracer: Tracer, of: Indexed) -> Scalar:
         path, layout = f"{path}p{len(layout) - 1}0", layout[1]
     if layout[0] == "o":
         return listed_objects.count(tracer, of, path)
-    is_number = layout[0] in "fi"
-    rows = column(tracer, of, path + (layout[0] if is_number else f"n{layout[0]}"))
+    is_number = layout[0] in NUMBERS
+    rows = column(tracer, of, path + (_LETTERS.get(layout[0], layout[0]) if is_number else f"n{layout[0]}"))
     size: Scalar = rows.node.array_type.shape[0]
     return size if is_number else make("sub", size, 1)
 
@@ -156,7 +158,7 @@ def item(machine: Machine, of: Indexed, index: Value) -> Value | None:
         return None if type(number) is not int else _part(machine, of, number, index)
     if number is None:
         return None
-    is_number, is_object = of.layout[1][0] in "fi", of.layout[1][0] == "o"
+    is_number, is_object = of.layout[1][0] in NUMBERS, of.layout[1][0] == "o"
     if isinstance(of, NumberedValue) and not is_object and type(number) is int and (is_number or not tracer.peeling):
         return _known_item(tracer, of, number)
     if isinstance(of, NumberedValue) and not is_object and not tracer.varies(number) and not tracer.peeling:
@@ -258,7 +260,7 @@ def _at(
 ) -> Value:
     """What stands at a position of all that `path` leads to: of[index]."""
     tracer = machine.tracer
-    if layout[0] in "fi":
+    if layout[0] in NUMBERS:
         return _number(machine, root, path + layout[0], position, of, index)
     if layout[0] == "o":
         return listed_objects.find(machine.tracer, root, layout[1], path, position, [of, index])
@@ -275,6 +277,10 @@ def _at(
 def _number(machine: Machine, root: NumberedValue, path: str, position: Scalar, of: Indexed, index: Value) -> Value:
     """A number in a list, which is an object that there is already."""
     tracer = machine.tracer
+    if path[-1] in NUMPY_SCALARS:
+        return listed_scalars.read(machine, root, column(tracer, root, path), position)
+    if path[-1] == "c":
+        return _complex(machine, root, path[:-1], position, CallValue(None, operator.getitem, [of, index]))
     expr = _read(machine, column(tracer, root, path), position)
     if not is_symbolic(expr):
         return tracer.number(expr)
@@ -283,6 +289,21 @@ def _number(machine: Machine, root: NumberedValue, path: str, position: Scalar, 
         tracer.alternatives.pop(expr.name, None)  # type: ignore[union-attr]
         root.numbers[key] = NumberValue(None, expr, CallValue(None, operator.getitem, [of, index]))
     return root.numbers[key]
+
+
+def _complex(machine: Machine, root: NumberedValue, path: str, position: Scalar, item: CallValue) -> Value:
+    """A complex number in a list, by its parts; the real one says which object it is (complex_numbers.py)."""
+    tracer = machine.tracer
+    re, im = (_read(machine, column(tracer, root, path + letter), position) for letter in "rj")
+    if not is_symbolic(re) or not is_symbolic(im):
+        raise Break("data-dependent-number", "an item of a list")
+    key = (tracer.graph, re)
+    if key not in root.numbers:
+        for part in (re, im):
+            tracer.alternatives.pop(part.name, None)  # type: ignore[union-attr]
+        root.numbers[key] = NumberValue(None, re, item)
+        root.numbers[tracer.graph, im] = NumberValue(None, im)
+    return of_parts(tracer, root.numbers[key], root.numbers[tracer.graph, im])
 
 
 def _read(machine: Machine, numbers: ArrayValue, position: Scalar) -> Scalar:
@@ -303,7 +324,7 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
     if root.is_paid:
         return
     root.is_paid = True
-    is_flat = root.layout[1][0] in "fi"
+    is_flat = root.layout[1][0] in NUMBERS
     stored = [one for one in tracer.stored if isinstance(one, SequenceValue) and not isinstance(one, NumberedValue)]
     if (tracer.grown and not is_flat) or stored:
         root.give_up()

@@ -8,6 +8,9 @@ that what is known of which object a float is (objects.py, choices.py) says it o
 
 from __future__ import annotations
 
+import operator
+
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
     CallValue,
@@ -15,6 +18,8 @@ from dynamo_lite.capture.value import (
     ComputedValue,
     ConstantValue,
     EitherValue,
+    NestedValue,
+    NumberedValue,
     NumberValue,
     Picked,
     TextValue,
@@ -91,7 +96,18 @@ def _object_of(value: ComplexValue, part: Value) -> Value:
     if isinstance(origin, EitherValue):
         one, other = (_object_of(value, of) for of in (origin.first, origin.second))
         return EitherValue(None, origin.condition, one, other)
+    if isinstance(origin, CallValue) and is_listed_complex(origin):
+        return origin
     return CallValue(None, complex, [part, value.items[1]])
 
 
-__all__ = ["from_outside", "made_of", "object_of", "of_parts", "parted"]
+def is_listed_complex(value: CallValue) -> bool:
+    """Whether a number is the real part of a complex number that a list or tuple from outside has (columns.py)."""
+    of = value.args[0] if value.function is operator.getitem else None
+    if isinstance(of, NestedValue) and of.layout[0] == "p":
+        place = as_scalar(value.args[1])
+        return type(place) is int and of.layout[1:][place] == "c"
+    return isinstance(of, NestedValue | NumberedValue) and of.layout[1] == "c"
+
+
+__all__ = ["from_outside", "is_listed_complex", "made_of", "object_of", "of_parts", "parted"]

@@ -221,7 +221,8 @@ def part_final(attempt: Attempt, live: frozenset[Name], leaves: bool) -> None:
     work = [path for path in attempt.final if path[0] in live]
     for path in work:  # grows
         value = attempt.final[path]
-        if isinstance(value, SequenceValue) and _is_made_by_items(value) and attempt.is_carried(value, leaves):
+        is_parted = _has_complex(tracer, value) or attempt.is_carried(value, leaves)
+        if isinstance(value, SequenceValue) and _is_made_by_items(value) and is_parted:
             for place, item in enumerate(value.items):
                 attempt.final[*path, place] = parted(tracer, realise(tracer, item))
                 work.append((*path, place))
@@ -230,6 +231,13 @@ def part_final(attempt: Attempt, live: frozenset[Name], leaves: bool) -> None:
         else:
             continue
         attempt.parted[path] = attempt.final.pop(path)
+
+
+def _has_complex(tracer: Tracer, value: Value) -> bool:
+    """Whether a complex number that only the run knows is in a tuple or list: it is two numbers behind the loop."""
+    if isinstance(value, SequenceValue) and _is_made_by_items(value):
+        return any(_has_complex(tracer, realise(tracer, item)) for item in value.items)
+    return isinstance(value, ComplexValue)
 
 
 def _is_made_by_items(value: SequenceValue) -> bool:

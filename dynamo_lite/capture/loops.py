@@ -722,7 +722,7 @@ class Attempt:
 
     def _changes(self, value: Value) -> bool:
         """Whether `value` depends on which iteration it is of."""
-        if isinstance(value, SequenceValue):
+        if isinstance(value, SequenceValue | ComplexValue):
             return any(self._changes(realise(self.machine.tracer, item)) for item in value.items)
         return isinstance(value, NumberValue) and self.machine.tracer.varies(value.expr)
 
@@ -779,7 +779,7 @@ class Attempt:
         """Whether a number in `value` depends on one that the loop carries. leaves: or nobody could tell it amid it."""
         if leaves and self._is_untold(value):
             return True
-        if isinstance(value, SequenceValue):
+        if isinstance(value, SequenceValue | ComplexValue):
             return any(self.is_carried(realise(self.machine.tracer, item)) for item in value.items)
         names = self._names_inside()
         if self.goes_on is True:

@@ -31,6 +31,7 @@ from dynamo_lite import ops
 from dynamo_lite._C import Objects as Table
 from dynamo_lite._C import abi
 from dynamo_lite.capture.claims import hold, table_of
+from dynamo_lite.capture.complex_numbers import is_listed_complex
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS
@@ -199,6 +200,8 @@ def listed_under(tracer: Tracer, value: Value) -> list[NumberValue]:
     """The numbers of the loop's under which an item of a list from outside stands; none for any other value."""
     origin = value.origin if isinstance(value, NumberValue) else value
     under: list[NumberValue] = []
+    if isinstance(origin, CallValue) and is_listed_complex(origin):  # of which no loop tells which object it is
+        return []
     while isinstance(origin, CallValue) and origin.function is operator.getitem:
         origin, index = origin.args
         if isinstance(index, NumberValue) and tracer.varies(index.expr):

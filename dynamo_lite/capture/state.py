@@ -300,6 +300,7 @@ class Tracer:
         self.numbered: dict[Source, bool | str | None] | None = None  # likewise
         self.long: dict[Source, int] = {}  # long lists and tuples, and how many of their items were looked at
         self.handed: list[NumberedValue] = []  # lists of which the op at hand has got the array (whole_lists.py)
+        self.list_scalars: dict[Node, NumberedValue] = {}  # items of lists: no new objects (listed_scalars.py)
         self.nested = False  # a list in another one is known by its numbers alone
         self.regions: list[Region] = []
         self.native_loops = native_loops

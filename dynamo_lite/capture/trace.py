@@ -33,6 +33,7 @@ from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.listed_objects import state_listed
+from dynamo_lite.capture.listed_scalars import check_inside, check_outputs
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.loop_candidates import begins_plainly, count_first_rounds, may_share
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
@@ -247,6 +248,7 @@ def _trace(
             state_listed(tracer)
             check_parts(tracer)
             check_unchanged(tracer)
+            check_inside(tracer)
         except Retry:
             continue  # what the attempt has taught is in the plans
         except StoresShow:
@@ -373,6 +375,7 @@ def _trace(
     graph.outputs = list(residual.outputs)
     made = make_residual(function, code, names, residual) if residual.pending else None
     exits = make_exits(function, code, names, tracer, jump, jumps)
+    check_outputs(tracer)
     tracer.canonicalise(graph)
     state_distinct(tracer)
     state_others(tracer)

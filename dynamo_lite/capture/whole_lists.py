@@ -11,9 +11,11 @@ from __future__ import annotations
 from dynamo_lite.capture.restraints import WHOLE
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Retry, Tracer
 from dynamo_lite.capture.value import LazyValue, ListValue, NumberedValue, SequenceValue
-from dynamo_lite.capture.wrap import column, layout_of
+from dynamo_lite.capture.wrap import NUMBERS, column, layout_of
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.ops.conversion import Filled
+
+_LAYOUTS = [("l", letter) for letter in NUMBERS if letter != "c"]  # a complex number is in two columns
 
 
 def as_operand(tracer: Tracer, value: SequenceValue | ListValue) -> Filled | None:
@@ -21,7 +23,7 @@ def as_operand(tracer: Tracer, value: SequenceValue | ListValue) -> Filled | Non
     if not isinstance(value, NumberedValue):
         _open(tracer, value)
         return None
-    if value.layout[0] != "l" or value.layout[1] not in ("f", "i"):
+    if value.layout not in _LAYOUTS:
         return None
     if any(isinstance(one, SequenceValue) and not isinstance(one, NumberedValue) for one in tracer.stored):
         return None
@@ -45,7 +47,7 @@ def _open(tracer: Tracer, value: SequenceValue | ListValue) -> None:
     if source is None or known is None or source in known or not concrete:
         return
     lengths = (tracer.lengths or {}).get(source, ())
-    if (len(concrete) > ALWAYS_UNROLLED or len(lengths) > 1) and layout_of(concrete) in (("l", "f"), ("l", "i")):
+    if (len(concrete) > ALWAYS_UNROLLED or len(lengths) > 1) and layout_of(concrete) in _LAYOUTS:
         known[source] = WHOLE
         raise Retry
 
@@ -61,7 +63,7 @@ def check_unchanged(tracer: Tracer) -> None:
     if not tracer.changes_lists:
         return
     for _, value in tracer.wrapped.values():
-        if isinstance(value, NumberedValue) and value.columns and value.layout[1] in ("f", "i"):
+        if isinstance(value, NumberedValue) and value.columns and value.layout[1] in NUMBERS:
             value.give_up()
 
 

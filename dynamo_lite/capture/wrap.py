@@ -495,9 +495,15 @@ _LOOKED_AT = 64  # items of each list, which say how the others are made
 _LONGEST_PART = 9  # csrc/columns.c has one digit for it
 
 
+NUMBER_LETTERS = {float: "f", int: "i", complex: "c", np.float64: "d", np.int64: "q", np.complex128: "D"}
+NUMBERS = "".join(NUMBER_LETTERS.values())
+NUMPY_SCALARS = "dqD"
+_NO_LISTS = {*NUMBERS, "o"}
+
+
 def layout_of(obj: Any, depth: int = 3) -> Any:
-    """How a list or tuple of numbers is made: "f" and "i" stand for a float and an int, ("l", item) and ("t", item) for
-    a list and a tuple of whatever length, ("p", item, item ...) for a tuple in a list, ("o", class) for an object of an
+    """How a list or tuple of numbers is made: a letter stands for a number's type, ("l", item) and ("t", item) for a
+    list and a tuple of whatever length, ("p", item, item ...) for a tuple in a list, ("o", class) for an object of an
     ordinary class; None for anything else."""
     if type(obj) not in (list, tuple):
         return None
@@ -507,8 +513,9 @@ def layout_of(obj: Any, depth: int = 3) -> Any:
 
 def _item_layout(obj: Any, depth: int) -> Any:
     """As above; "" in the place of items that a list has none of."""
-    if type(obj) in (int, float):
-        return "f" if type(obj) is float else "i"
+    letter = next((letter for kind, letter in NUMBER_LETTERS.items() if type(obj) is kind), None)
+    if letter is not None:
+        return letter
     if type(obj) not in (list, tuple) and is_ordinary(type(obj)):
         return ("o", type(obj))
     if type(obj) not in (list, tuple) or depth == 0:
@@ -534,7 +541,7 @@ def _joined(one: Any, other: Any) -> Any:
         return one
     if one == "":
         return other
-    if one is None or other is None or "" in (one[0], other[0]) or one[0] in "fio" or other[0] in "fio":
+    if one is None or other is None or "" in (one[0], other[0]) or {one[0], other[0]} & _NO_LISTS:
         return None
     if one[0] == other[0] and len(one) == len(other):
         items = list(map(_joined, one[1:], other[1:]))
@@ -546,7 +553,7 @@ def _joined(one: Any, other: Any) -> Any:
 
 
 def _is_complete(layout: Any) -> bool:
-    return bool(layout) and (layout in ("f", "i") or layout[0] == "o" or all(map(_is_complete, layout[1:])))
+    return bool(layout) and (layout[0] in _NO_LISTS or all(map(_is_complete, layout[1:])))
 
 
 def _wrap_numbered(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value | None:
@@ -573,7 +580,7 @@ def column(tracer: Tracer, numbered: NumberedValue, path: Any) -> ArrayValue:
         array = make_column(numbered.concrete, path)
         if array is None:
             numbered.give_up()
-        tracer.nested |= numbered.layout[1][0] not in "fio"
+        tracer.nested |= numbered.layout[1][0] not in _NO_LISTS
         made = _wrap_array(tracer, array, Source("column", numbered.source, path))
         assert isinstance(made, ArrayValue)
         numbered.columns[path] = made

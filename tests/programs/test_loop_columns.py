@@ -447,8 +447,11 @@ def test_a_list_that_a_handler_changes() -> None:
         ([(1, 2.0)], ("l", ("p", "i", "f"))),
         ([(1, 2), (3,)], ("l", ("t", "i"))),
         ([[(1, 2.0)], []], ("l", ("l", ("p", "i", "f")))),
+        ([np.float64(1)], ("l", "d")),
+        (([np.int64(1)], [1j]), None),
+        ([(np.complex128(1), np.int64(2), 1j)], ("l", ("p", "D", "q", "c"))),
         *((value, None) for value in ([], [[]], [1, 2.0], [1, [2]], [True], ["a"], [None], 3, "ab", [(1, "a")])),
-        *((value, None) for value in ([[[[1]]]], [[1], (1, 2.0)], [np.float64(1)], {1: 2}, [()])),
+        *((value, None) for value in ([[[[1]]]], [[1], (1, 2.0)], [np.float32(1)], [np.float64(1), 1.0], {1: 2}, [()])),
     ],
     ids=repr,
 )
@@ -470,6 +473,16 @@ def test_layout(value: Any, layout: Any) -> None:
         *(([value], "li", None) for value in (True, 2**63, -(2**63) - 1, np.int64(1), "a")),
         ([(1, 2), (1, 2, 3)], "lp20i", None),
         ([-(2**63), 2**63 - 1], "li", [-(2**63), 2**63 - 1]),
+        ([np.float64(1.5), np.float64(-0.0)], "ld", [1.5, -0.0]),
+        ([(np.int64(-7), 1j), (np.int64(2**63 - 1), 2 - 3j)], "lp20q", [-7, 2**63 - 1]),
+        ([(np.int64(-7), 1j), (np.int64(2**63 - 1), 2 - 3j)], "lp21r", [0.0, 2.0]),
+        ([(np.int64(-7), 1j), (np.int64(2**63 - 1), 2 - 3j)], "lp21j", [1.0, -3.0]),
+        (([np.complex128(1, -0.0)], [], [np.complex128(2, 3)] * 2), "tlD", [complex(1, -0.0), 2 + 3j, 2 + 3j]),
+        (([np.complex128(1, -0.0)], [], [np.complex128(2, 3)] * 2), "tnl", [0, 1, 1, 3]),
+        *(([value], "ld", None) for value in (1.0, np.float32(1), np.longdouble(1), np.int64(1), np.array(1.0))),
+        *(([value], "lq", None) for value in (1, np.longlong(1), np.int32(1), np.uint64(1), np.bool_(True))),
+        *(([value], "lD", None) for value in (1j, np.complex64(1), np.float64(1))),
+        *(([value], path, None) for value in (1.0, np.complex128(1)) for path in ("lr", "lj")),
     ],
     ids=repr,
 )
@@ -479,10 +492,11 @@ def test_column(value: Any, path: str, want: Any) -> None:
         assert column is None
         return
     assert column is not None and column.base is value and not column.flags.writeable and column.flags.aligned
-    assert column.tobytes() == np.array(want, np.float64 if path[-1] == "f" else np.int64).tobytes()
+    dtype = np.complex128 if path[-1] == "D" else np.float64 if path[-1] in "fdrj" else np.int64
+    assert column.dtype == dtype and column.tobytes() == np.array(want, dtype).tobytes()
 
 
-@pytest.mark.parametrize("path", ["", "l", "f", "n", "nl", "ln", "lp", "lp2", "lp22f", "lp01f", "lx", "lff", "lnlf"])
+@pytest.mark.parametrize("path", ["", "l", "f", "n", "nl", "ln", "lp2", "lp22f", "lp01f", "lc", "lff", "lnlf", "lD1"])
 def test_what_is_no_path(path: str) -> None:
     with pytest.raises(ValueError, match="is no path"):
         _C.column([], path)
