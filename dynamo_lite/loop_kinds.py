@@ -38,6 +38,8 @@ def kind_of(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[st
     found = _operations_of(code, [index for index in loop.body if index not in seldom], names, 2, {})
     if found is None or found.keys().isdisjoint(("BINARY_OP", "COMPARE_OP")):
         return LoopKind(0)
+    if _loads_long(code, loop, names, values):
+        return LoopKind(0)
     if "BINARY_OP" not in found and not _loads_numbers(code, loop, names, values):
         return LoopKind(0)  # what it compares may be anything
     count = sum(found[name] for name in _COUNTED)
@@ -87,13 +89,24 @@ def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Map
     kinds = set()
     for index in loop.body:
         instr = code.instrs[index]
-        if instr.op in ("LOAD_FAST", "LOAD_FAST_CHECK"):
+        if instr.op in _LOADS and instr.op not in _GLOBALS:
             kinds.add(type(values.get(instr.arg)))
         elif instr.op in _GLOBALS and instr.arg in names:
             value = names[instr.arg]
             kinds.add(type(None) if _is_called(value) else type(value))
     kinds.discard(type(None))  # not bound yet, or None, of which nothing is computed
     return bool(kinds) and all(map(_is_number, kinds))
+
+
+def _loads_long(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether a loop computes with ints of 64 bits or more, as a random number generator that is written out may."""
+    for index in loop.body:
+        instr = code.instrs[index]
+        where = names if instr.op in _GLOBALS else values
+        value = instr.arg if instr.op == "LOAD_CONST" else where.get(instr.arg) if instr.op in _LOADS else None
+        if type(value) is int and value.bit_length() >= 64:
+            return True
+    return False
 
 
 def _is_number(kind: type) -> bool:
@@ -172,6 +185,7 @@ def _is_of_python(value: object) -> bool:
 
 _OFTEN = 10  # what a counter is divided by, below which what hangs on that is not seldom
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
+_LOADS = (*_GLOBALS, "LOAD_FAST", "LOAD_FAST_CHECK")
 _NUMBER_MODULES = ("math", "cmath", "random")
 _OF_MATRICES = 5  # operations on small arrays that take as long as what np.linalg does before it computes
 _OF_NUMBERS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP"))

@@ -53,6 +53,7 @@ class Thresholds:
     budget_later: float = 0.2  # that part
     budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts
     budget_all_tries: int = 6  # and at all of them
+    whole_try: float = 0.03  # seconds that one takes which counts as one; a shorter one, of little code, as a part
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
     foresight: float = 50.0  # times what a loop of numbers has taken, at most, are expected of its iterator's length
@@ -233,7 +234,7 @@ class Budget:
         self._ends: dict[Hashable, float] = {}  # and until which it is known or guessed to run
         self._usual = 0.0  # what one attempt takes, by the latest ones
         self._saved = 0.0  # the most that was saved at any question
-        self._tries: dict[Hashable, int] = {}  # attempts since then, by the function they were of
+        self._tries: dict[Hashable, float] = {}  # attempts since then, by the function they were of
         self._slowness = 1.0  # of this machine: what takes a second by the thresholds takes so many here
 
     def imported(self, seconds: float, usual: float) -> None:
@@ -281,8 +282,9 @@ class Budget:
             with budget.timed(), budget.seconds(most):
                 yield
         finally:
-            self._tries[of] = self._tries.get(of, 0) + 1
-            self._usual = max(self._usual / 2, budget.taken() - before)
+            taken = budget.taken() - before
+            self._tries[of] = self._tries.get(of, 0.0) + min(1.0, taken / (self._slowness * limits.whole_try))
+            self._usual = max(self._usual / 2, taken)
 
     def allows(
         self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False, of: Hashable = None, share: float = 1.0

@@ -66,7 +66,7 @@ def test_a_block_may_take_no_longer_than_the_one_around_it() -> None:
 def test_attempts_that_save_nothing_end_the_trust_in_time_to_come() -> None:
     limits = policy.Thresholds(
         **{"budget_base": 0.0, "budget_share": 0.1, "budget_stake": 1e9, "budget_trust": 1e9},
-        **{"budget_tries": 3, "budget_all_tries": 5},
+        **{"budget_tries": 3, "budget_all_tries": 5, "whole_try": 1e-12},
     )
     spent = policy.Budget(limits)
     spent.expects("loop", 1e6)
@@ -86,6 +86,16 @@ def test_attempts_that_save_nothing_end_the_trust_in_time_to_come() -> None:
             pass
     assert not spent.allows(cost=1e4, saved=0.1)  # no more than before
     assert spent.allows(cost=1e4, saved=0.2)
+
+
+def test_short_attempts_count_as_a_part_of_one() -> None:
+    limits = policy.Thresholds(budget_base=0.0, budget_stake=1e9, budget_trust=1e9, budget_tries=1, whole_try=0.04)
+    spent = policy.Budget(limits)
+    spent.expects("loop", 1e6)
+    for is_left in (True, True, False):
+        with spent.attempt():
+            spin(0.016)
+        assert spent.allows(cost=1e4) == is_left
 
 
 def test_an_attempt_may_take_a_share_of_what_is_known_to_come() -> None:

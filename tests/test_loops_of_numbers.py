@@ -215,3 +215,20 @@ def of_conjugates(z: Any, c: Any) -> int:
 def test_conjugates_are_numbers() -> None:
     code = decode(of_conjugates.__code__)
     assert kind_of(code, loops(code)[-1], globals()).kind == OF_ELEMENTS
+
+
+MODULUS = 2**64
+
+
+def of_long_ints(x: int, n: int) -> float:
+    total = 0.0
+    for _ in range(n):
+        x = (6364136223846793005 * x + 1442695040888963407) % MODULUS
+        total += x / MODULUS
+    return total
+
+
+@pytest.mark.parametrize(("modulus", "x", "expected"), [(2**64, 1, 0), (2**31, 1, OF_ELEMENTS), (2**31, 2**70, 0)])
+def test_a_loop_of_ints_that_fit_no_register_wins_nothing(modulus: int, x: int, expected: int) -> None:
+    code, values = decode(of_long_ints.__code__), {"x": x, "n": 9, "total": 0.5, "_": 3}
+    assert kind_of(code, loops(code)[-1], {**globals(), "MODULUS": modulus}, values).kind == expected
