@@ -90,9 +90,9 @@ class Config:
     run_budget: int = option(
         5,
         "DYNAMO_LITE_RUN_BUDGET",
-        "Percent of the CPU time a program has taken that `run` may spend on compiling, importing the compiler included. "
-        "Time that the loop at hand is known to take counts as well, 5 to 16 times by what it does, and a third of what "
-        "compiled code has saved comes on top.",
+        "Percent of the CPU time a program has taken that `run` may spend on compiling, importing the compiler "
+        "included. Time that the loop at hand is known to take counts as well, 5 to 16 times by what it does, and a "
+        "third of what compiled code has saved comes on top.",
         low=0,
     )
     cost_model: bool = option(
