@@ -327,7 +327,7 @@ def test_a_program_of_many_inputs_is_timed(no_mode: None, monkeypatch: pytest.Mo
 
     x = np.ones(300)
     for count in (5, 60):
-        places = [np.int64(place) for place in range(count)]
+        places = [np.int32(place) for place in range(count)]  # each a guard of its own
         fast = dynamo_lite.compile(scattered)
         for _ in range(200):
             assert fast(x.copy(), places).tobytes() == scattered(x.copy(), places).tobytes()
