@@ -20,6 +20,7 @@ import gc
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from dynamo_lite import policy
@@ -131,18 +132,25 @@ def reaches_arrays(
     return False
 
 
-def _has_arrays(value: Any, deep: int = 2) -> bool:
-    """Whether it is NumPy's, or a list that begins with such, or an object that has some, or an object that has."""
+def _has_arrays(value: Any, deep: int = 3) -> bool:
+    """Whether it is NumPy's, or a list that begins with such, or a dict or an object that has some, or has what has."""
     kind = type(value)
     if str(_MODULE_OF(kind)).partition(".")[0] == "numpy":
         return True
+    if deep == 0:
+        return False
     if kind in (list, tuple):
-        return bool(value) and deep > 0 and _has_arrays(value[0], deep - 1)
-    is_users = deep > 0 and bool(_FLAGS_OF(kind) & _HEAP_TYPE) and not issubclass(kind, type)
-    # NB: to ask it for its __dict__ would make one that it may not have.
-    return is_users and any(_has_arrays(one, deep - 1) for one in gc.get_referents(value) if one is not kind)
+        return bool(value) and _has_arrays(value[0], deep - 1)
+    if kind is dict:  # an object's, or one from a program
+        return any(_has_arrays(one, deep - 1) for one in islice(value.values(), _LOOKED_AT))
+    # NB: to ask an object for its __dict__ would make one that it may not have.
+    is_users = bool(_FLAGS_OF(kind) & _HEAP_TYPE) and not issubclass(kind, type)
+    if not is_users:
+        return False
+    return any(_has_arrays(one, deep - 1) for one in islice(gc.get_referents(value), _LOOKED_AT) if one is not kind)
 
 
+_LOOKED_AT = 64  # values of a dict, or of an object's
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _FLAGS_OF = vars(type)["__flags__"].__get__
 _MODULE_OF = vars(type)["__module__"].__get__  # of a class, whatever its metaclass says

@@ -286,7 +286,7 @@ class Watch:
         is_resumed = self.compilation is not None and self.compilation.is_resumed(own)
         if poll is None or not poll.calls or is_resumed:
             return True
-        if poll.rests_until:
+        if 0 < poll.rests_until < _FOR_GOOD:
             return False  # until one of its loops is found to have some
         code, names = decoded(own), function.__globals__
         found = watched_loops(code)
@@ -562,14 +562,15 @@ class Watch:
 
     def _rest(self, poll: _C.Poll, own: types.CodeType, seconds: float) -> None:
         """Let the function of a loop that has no prospects run without polls in its loops for so long, from its next
-        call on, if it has no other loop that takes time."""
+        call on, if it has no other loop that takes time. For good: the loop cannot be entered while it runs, but its
+        function may be compiled."""
         entry, round_ = self._entry_of(own), poll.round
         if entry is None or round_ is None or not round_.n_begun or poll.place.outer is not None:
             return  # NB: in the first call nobody knows what comes after the loop
         code = decoded(own)
         others = [self._round(code, loop).plain for loop in watched_loops(code) if loop.header not in poll.place.body]
         if sum(others) <= self.limits.others_take * round_.plain:
-            entry.rests_until = min(monotonic_ns() + int(min(seconds, 1e9) * 1e9), 2**63)
+            entry.rests_until = _FOR_GOOD if seconds == math.inf else monotonic_ns() + int(seconds * 1e9)
 
     @budget.timed()  # the question itself is part of the price
     def hot(
@@ -627,6 +628,7 @@ class Watch:
         return taken_over
 
 
+_FOR_GOOD = 2**63  # Poll.rests_until
 _NAMED = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD")
 _NOT_NATIVE = ("segments", "plain", "refused")  # what became of a loop
 

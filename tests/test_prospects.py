@@ -226,6 +226,11 @@ class Body:
         self.state = state
 
 
+def with_dict(body: Body) -> Body:
+    assert vars(body)  # from now on it has one
+    return body
+
+
 class Meta(type):
     def __getattribute__(cls, name: str) -> Any:
         raise AssertionError(name)
@@ -248,7 +253,9 @@ class Guarded(metaclass=Meta):
         ([Body(np.ones(3))], True),
         ([Body(Body(np.ones(3)))], True),
         ([[Body(np.ones(3))]], True),
-        ([[0.5, 0.25], (1, 2), {"a": np.ones(3)}], False),
+        ([{"a": 1, "u": np.ones(3)}], True),
+        ([with_dict(Body(np.ones(3)))], True),
+        ([[0.5, 0.25], (1, 2), {"a": 3}], False),
         ([Body([0] * 4), "text", None, Guarded(), Guarded, []], False),
     ],
 )
@@ -310,3 +317,17 @@ def test_of_objects_that_call_each_other_less_time_counts(function: types.Functi
         watch.end()
     assert set(watch.shares.values()) == {share}
     assert watch.compilation is None
+
+
+@pytest.mark.parametrize(("seconds", "may_be"), [(2.0, False), (math.inf, True)])
+def test_a_function_whose_loop_cannot_be_entered_may_be_compiled_all_the_same(seconds: float, may_be: bool) -> None:
+    watch = Watch(policy.THRESHOLDS)
+    code = decoded(sum_of.__code__)
+    (loop,) = loops(code)
+    entry: Any = types.SimpleNamespace(calls=3, spent=10**9, rests_until=0)
+    watch.entries.append((entry, code.filename, code.firstlineno, code.qualname))
+    assert watch._call_has_prospects(sum_of)
+    poll: Any = types.SimpleNamespace(round=types.SimpleNamespace(n_begun=1, plain=10**9), place=loop)
+    watch._rest(poll, sum_of.__code__, seconds)
+    assert entry.rests_until > time.monotonic_ns()
+    assert watch._call_has_prospects(sum_of) == may_be
