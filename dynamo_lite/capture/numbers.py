@@ -331,7 +331,7 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
             return not_too_long(
                 NumberValue(None, make("max", scalar, make("neg", scalar)), CallValue(None, abs, [operand]))
             )
-        if op == "~" and kind_of(scalar) == "int" and tracer.varies(scalar):
+        if op == "~" and kind_of(scalar) == "int":
             return not_too_long(tracer.number(make("sub", -1, scalar)))
     known = tracer.specialise(operand)
     assert isinstance(known, ConstantValue)

@@ -66,7 +66,8 @@ class _Finder:
         """Whether a step treats each row by itself."""
         if isinstance(step, View):
             whole = step.params[: len(self.leading)] == (FULL,) * len(self.leading)
-            return step.kind == "basic_index" and not step.scalar and whole and self.has_leading(step.src)
+            shown = step.dst in self.types and not step.scalar  # and not made for a Save alone
+            return step.kind == "basic_index" and shown and whole and self.has_leading(step.src)
         if isinstance(step, Reduce):
             fits = not step.scalar and step.axes[0] >= len(self.leading)
         else:

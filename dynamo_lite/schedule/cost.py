@@ -272,7 +272,7 @@ def paying_iterations(
     these for undoing, to be judged by size, and the condition that there are iterations enough for them; else None."""
     loops = [step for step in schedule.steps if isinstance(step, Loop)]
     written = {arg.index for loop in loops for arg in _written_by(loop) if isinstance(arg, Reg)}
-    copies = [step for step in schedule.steps if isinstance(step, Save) and step.src in written]
+    copies = [step for step in schedule.steps if isinstance(step, Save) and _saved(schedule, step)[0] in written]
     nodes = [node for node in graph.nodes if node.kind is NodeKind.LOOP]
     if not copies or any("pause" in node.params for node in nodes):
         return None
@@ -285,16 +285,16 @@ def paying_iterations(
     gain -= WORTHWHILE * _steps_time(replace(schedule, steps=tuple(loops)), env, target)
     made = max(float(evaluate(number, env)), OPEN_LENGTH)  # type: ignore[arg-type]
     needed = WORTHWHILE * 8 * LARGE_PER_BYTE * made / gain if gain > 0 else 0.0  # iterations an element that is copied
-    elements = total(
-        product(one for one in schedule.symbols if one.input == step.src and one.axis is not None) for step in copies
-    )
+    elements = total(product(_saved(schedule, step)[1]) for step in copies)
     if not 2**-20 < needed < 2**20:
         return None
     few, many = max(1, round(1 / needed)), max(1, round(needed))
     condition = make("ge", make("mul", number, few), make("mul", elements, many))
     if not is_symbolic(condition) or is_larger(condition, MOST_PARTS):
         return None
-    return replace(schedule, steps=tuple(step for step in schedule.steps if step not in copies)), condition
+    saved = {step.src for step in copies}
+    steps = tuple(step for step in schedule.steps if step not in copies and getattr(step, "dst", -1) not in saved)
+    return replace(schedule, steps=steps), condition
 
 
 def _iterations_of(node: Node, known: Mapping[str, Scalar], env: Env) -> Scalar:
@@ -657,8 +657,7 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
         elif isinstance(step, Put | Take):
             time += APPEND
         elif isinstance(step, Save):
-            saved = written.get(step.src)
-            time += SAVE + fresh_time(_input_bytes(schedule, step.src, env) if saved is None else saved)
+            time += SAVE + fresh_time(written.get(step.src) or 8 * _count(_saved(schedule, step)[1], env))
         elif isinstance(step, Loop) and step.machine is not None and not is_long(step, step.machine, env):
             time += MACHINE_CALL + machine_time(step, env)
         elif isinstance(step, Loop):
@@ -778,7 +777,7 @@ def _save_bytes(schedule: Schedule, env: Env) -> dict[int, float]:
         elif isinstance(step, Loop):
             for given in _written_by(step):
                 if isinstance(given, Reg):
-                    result[given.index] = _input_bytes(schedule, given.index, env)
+                    result[given.index] = 8 * _count(_axes(schedule, given.index), env)
     return result
 
 
@@ -788,6 +787,14 @@ def _written_by(loop: Loop) -> list[Any]:
     return [values[place - 1] for place in loop.body.written]
 
 
-def _input_bytes(schedule: Schedule, register: int, env: Env) -> float:
-    """The bytes of an input, taken for elements of eight."""
-    return 8 * _count([one for one in schedule.symbols if one.input == register and one.axis is not None], env)
+def _axes(schedule: Schedule, register: int) -> list[Symbol]:
+    """The axes of an input."""
+    return [one for one in schedule.symbols if one.input == register and one.axis is not None]
+
+
+def _saved(schedule: Schedule, save: Save) -> tuple[int, list[Symbol]]:
+    """The array of which a Save copies some, and the axes along which it copies all."""
+    views = [step for step in schedule.steps if isinstance(step, View) and step.dst == save.src]
+    source, index = (views[0].src, views[0].params) if views and views[0].kind == "basic_index" else (save.src, ())
+    fixed = {axis for axis, entry in enumerate(entry for entry in index if entry is not None) if is_scalar(entry)}
+    return source, [one for one in _axes(schedule, source) if one.axis not in fixed]

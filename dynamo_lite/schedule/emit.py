@@ -19,12 +19,13 @@ from dynamo_lite.graph.alias import is_external, place
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, place_of_size
+from dynamo_lite.graph.regions import part_written
 from dynamo_lite.graph.rewrite import changing_extents, loop_parts, origins, root, written
-from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product, symbols_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.index import put_index
 from dynamo_lite.ops.lists import count_untagged
-from dynamo_lite.schedule.blocks import find_blocks
+from dynamo_lite.schedule.blocks import FULL, find_blocks
 from dynamo_lite.schedule.call import call, reports_invalid_alone
 from dynamo_lite.schedule.iterate import iterated
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
@@ -507,6 +508,7 @@ class _Emitter:
                 if origin.kind is NodeKind.INPUT:
                     first.setdefault(origin, (step, []))[1].append(target)
         saves: list[tuple[int, int]] = []
+        views: dict[int, View] = {}
         shapes = {reg: node.type.shape for node, reg in self.registers.items() if isinstance(node.type, ArrayType)}
         declines = (i for i, step in enumerate(self.steps) if may_decline(step, self.target, shapes))
         last_decline = max(declines, default=-1)
@@ -516,12 +518,24 @@ class _Emitter:
         for source, (step, targets) in first.items():
             if last_decline >= step:
                 single = all(target is targets[0] for target in targets) and root(targets[0]) is source
-                saves.append((step, self.registers[targets[0] if single else source]))
+                register = self.registers[targets[0] if single else source]
+                part = None if single and targets[0] is not source else self.part_written(source)
+                if part is not None:
+                    view = View(self.fresh(), register, "basic_index", part)
+                    views[view.dst], register = view, view.dst
+                saves.append((step, register))
             else:
                 kept = step if kept < 0 else min(kept, step)
         for step, register in sorted(saves, reverse=True):
-            self.steps.insert(step, Save(register))
-        return -1 if kept < 0 else kept + sum(step <= kept for step, _ in saves)
+            self.steps[step:step] = [*filter(None, (views.get(register),)), Save(register)]
+        return -1 if kept < 0 else kept + sum((step <= kept) * (1 + (register in views)) for step, register in saves)
+
+    def part_written(self, source: Node) -> tuple[Any, ...] | None:
+        """The index of the part of an input that alone is written, where it is one that the inputs tell."""
+        inputs = {name for name, symbol in self.graph.symbols.items() if symbol.input >= 0}
+        part = part_written(self.graph, source) or ()
+        index = tuple(FULL if one is None or not symbols_of(one) <= inputs else one for one in part)
+        return None if index == (FULL,) * len(index) else index
 
 
 def may_decline(step: Step, target: Target, shapes: Mapping[int, tuple[Dim, ...]]) -> bool:
