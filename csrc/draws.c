@@ -466,12 +466,8 @@ draw_numbers(PyObject *Py_UNUSED(module), PyObject *args)
             failed = dl_variates_order(interface, PyArray_DATA(out), n);
         }
         else if (kind == DL_DRAW_WEIGHTED) {
-            int64_t *numbers = PyArray_DATA(out);
-            failed = weights == NULL;
-            for (npy_intp i = 0; i < n && !failed; i++) {
-                failed = dl_variates_choose(interface, PyArray_DATA(weights), PyArray_SIZE(weights), sizeof(double),
-                                            &numbers[i]);
-            }
+            failed = weights == NULL || dl_variates_choose(interface, PyArray_DATA(weights), PyArray_SIZE(weights),
+                                                           sizeof(double), PyArray_DATA(out), n);
         }
         else {
             failed = dl_variates_fill(interface, kept, kind, a, b, PyArray_DATA(out), n);

@@ -227,11 +227,11 @@ draw_integers(npy_intp *block, PyObject *generator, int64_t low, int64_t high, c
 }
 
 static int32_t
-draw_weighted(npy_intp *block, PyObject *generator, const char *weights, npy_intp n, npy_intp stride, int64_t *out)
+draw_weighted(npy_intp *block, PyObject *generator, const char *from, npy_intp n, npy_intp step, int64_t *to, npy_intp m)
 {
     char *kept;
     bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
-    return dl_variates_choose(bits, weights, n, stride, out);
+    return dl_variates_choose(bits, from, n, step, to, m);
 }
 
 static int32_t

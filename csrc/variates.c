@@ -311,9 +311,32 @@ dl_variates_fill_integers(bitgen_t *bits, const char *kept, int64_t low, int64_t
 
 /* NB: NumPy compares the sum with 1 by the square root of the least step between doubles, about 1.5e-8; and reports what
  * adding and dividing sets, as numbers near zero may. */
-int32_t
-dl_variates_choose(bitgen_t *bits, const char *weights, npy_intp n, npy_intp stride, int64_t *out)
+#define FEW_WEIGHTS 64 /* whose shares lie on the stack */
+
+/* The first of the growing shares that is more than `u`; n where none is. */
+static npy_intp
+first_above(const double *shares, npy_intp n, double u)
 {
+    npy_intp low = 0, high = n;
+    while (low < high) {
+        npy_intp middle = low + (high - low) / 2;
+        if (shares[middle] <= u) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int32_t
+dl_variates_choose(bitgen_t *bits, const char *weights, npy_intp n, npy_intp stride, int64_t *out, npy_intp count)
+{
+    double few[FEW_WEIGHTS], *shares = n <= FEW_WEIGHTS ? few : PyMem_RawMalloc((size_t)n * sizeof(double));
+    if (shares == NULL) {
+        return 1;
+    }
     double sum = 0.0, lost = 0.0, total = 0.0;
     unsigned flags = dl_fp_get();
     int is_sound = 1;
@@ -326,16 +349,19 @@ dl_variates_choose(bitgen_t *bits, const char *weights, npy_intp n, npy_intp str
         total += weight;
     }
     is_sound = is_sound && fabs(sum - 1.0) < 1e-8;
-    if (is_sound) {
-        double u = next(bits), up_to = 0.0;
-        npy_intp i = 0;
-        while (i < n && (up_to += *(const double *)(weights + i * stride)) / total <= u) {
-            i++;
-        }
-        *out = i;
-        is_sound = i < n; /* NB: the last share is 1, and u less */
+    double up_to = 0.0;
+    for (npy_intp i = 0; i < n && is_sound; i++) {
+        up_to += *(const double *)(weights + i * stride);
+        shares[i] = up_to / total;
+    }
+    for (npy_intp i = 0; i < count && is_sound; i++) {
+        out[i] = first_above(shares, n, next(bits));
+        is_sound = out[i] < n; /* NB: the last share is 1, and what is drawn less */
     }
     dl_fp_set(flags);
+    if (shares != few) {
+        PyMem_RawFree(shares);
+    }
     return !is_sound;
 }
 
@@ -372,7 +398,7 @@ dl_variates_fill_integers(bitgen_t *Py_UNUSED(bits), const char *Py_UNUSED(kept)
 
 int32_t
 dl_variates_choose(bitgen_t *Py_UNUSED(bits), const char *Py_UNUSED(weights), npy_intp Py_UNUSED(n),
-                   npy_intp Py_UNUSED(stride), int64_t *Py_UNUSED(out))
+                   npy_intp Py_UNUSED(stride), int64_t *Py_UNUSED(out), npy_intp Py_UNUSED(count))
 {
     return 1;
 }

@@ -63,6 +63,7 @@ class Thresholds:
     attempt_over: float = 3.0  # times what is there then may go into one attempt, which is given up beyond that
     attempt_ahead: float = 0.05  # or of what is known to come, by the same reckoning
     attempt_part: float = 0.2  # but no more than so much of what is known to come, as it is, and the least
+    attempt_sight: float = 5.0  # times as far as `foresight` goes what is known counts for that
     attempt_least: float = 0.1  # seconds that it may take in any case
     heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
@@ -258,7 +259,7 @@ class Budget:
 
     def expects(self, loop: Hashable, seconds: float, known: float = math.inf) -> None:
         """A loop is going to take so many seconds, if nothing is compiled, whatever was expected of it before. known:
-        without the factors by which some loops count for more."""
+        at most, and without the factors by which some loops count for more."""
         self._ahead[loop] = process_time() + seconds
         self._ends[loop] = process_time() + known
 

@@ -58,7 +58,8 @@ class Watch:
         self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
         self.kinds: dict[_C.Round, LoopKind] = {}  # of innermost loops
         self.looked_into: dict[_C.Round, list[_C.Round]] = {}  # the innermost ones in a loop, in its own code
-        self.expected: dict[_C.Round, tuple[float, float]] = {}  # until when a loop is known to run, and guessed
+        # Until when a loop is known to run, and guessed, and may be known to.
+        self.expected: dict[_C.Round, tuple[float, float, float]] = {}
         self.refuted: set[_C.Round] = set()  # innermost loops that were compiled, and are not native
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
         self.whiles = Whiles()
@@ -449,7 +450,7 @@ class Watch:
             self.looked_into[round_] = self._inner_of(decoded(code), poll, function.__globals__, held)
         own = self._own_share()  # of the time that passes
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
-        ahead, guessed, is_long = 0.0, 0.0, True
+        left, guessed, is_long = 0.0, 0.0, True
         most = plain
         if round_.n_plain >= self.limits.tried_plain:
             most *= self.limits.foresight if self._is_numeric(round_) else self.limits.foresight_arrays
@@ -461,13 +462,12 @@ class Watch:
         if poll.place.over == "for" and runs_out(decoded(code), poll.place.header):
             if rounds is not None:
                 left = rounds * each
-                ahead = min(left, most)
                 is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
         else:  # NB: of a `for` that may be left by a break it is known how long it is going to run at most
             if not round_.entered:
                 find = functools.partial(comparisons, decoded(code), poll.place.header)
                 coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
-                ahead = min((coming or 0.0) * each, most)
+                left = (coming or 0.0) * each
                 if coming is None and self._is_numeric(round_, OF_ELEMENTS):
                     guessed = min(self.limits.as_long * plain, math.inf if rounds is None else rounds * each)
             if is_inner and round_.n_begun >= self.limits.tried_plain:
@@ -475,20 +475,20 @@ class Watch:
         if self._is_numeric(round_):
             guessed = max(guessed, self._calls_to_come(code))
         now = process_time()
-        self.expected[round_] = now + ahead, now + guessed
+        self.expected[round_] = now + min(left, most), now + guessed, now + min(left, self.limits.attempt_sight * most)
         self._expect(round_)
         return is_long
 
     def _expect(self, round_: _C.Round) -> None:
         """Tell the budget what a loop is known to take from now on, and how many times as much counts."""
-        known, guessed = (max(0.0, until - process_time()) for until in self.expected[round_])
+        known, guessed, longest = (max(0.0, until - process_time()) for until in self.expected[round_])
         factor = self.limits.budget_known
         if self._is_numeric(round_, OF_ELEMENTS):
             factor = self.limits.budget_elements
         elif self._is_numeric(round_):
             factor = self.limits.budget_numbers
         seconds = max(known * factor, guessed * self.limits.budget_guessed)
-        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(known, guessed))
+        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(guessed, longest))
 
     def _expect_again(self, compiler: Compilation) -> None:
         """See which of the loops that promised much were compiled, and are no native loops: they promise it no more.

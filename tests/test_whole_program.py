@@ -546,7 +546,7 @@ def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_w
     watch.budget.expects = lambda _, seconds, known: expected.append(seconds)  # type: ignore[assignment,method-assign]
     watch.rounds[("file.py", "f", "FOR_ITER", (7, 9, 4, 8))] = round_
     watch.kinds[round_], watch.looked_into[round_] = LoopKind(OF_NUMBERS), [round_]
-    watch.expected[round_] = time.process_time() + 100.0, 0.0
+    watch.expected[round_] = time.process_time() + 100.0, 0.0, 0.0
     watch._expect(round_)
 
     def became(**outcomes: tuple[int, str, str]) -> None:

@@ -673,6 +673,8 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
         value = LENGTH[0](machine, value)
     if isinstance(value, EitherValue):
         value = split(machine, value, lambda one: _truth(machine, one))
+    if isinstance(value, ArrayValue) and not (type_ := value.node.array_type).scalar and {*type_.shape} <= {1}:
+        value = numpy_rules.get_item(machine, value, ConstantValue(None, (0,) * type_.ndim))  # the only element
     if isinstance(value, NumberValue):
         kind = kind_of(value.expr)
         zero = 0.0 if kind == "float" else 0

@@ -249,6 +249,16 @@ def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
     _put(machine, _outside(tracer, target), None, realise(tracer, item))
 
 
+def length_outside(tracer: Tracer, target: Value) -> Value | None:
+    """``len(target)`` of a list from outside to which a loop has appended; None of another one."""
+    if not isinstance(target, LazyValue) or type(target.concrete) is not list:
+        return None
+    known = tracer.grown.get(id(target.concrete))
+    if known is None or known.source != target.source:
+        return None
+    return object_lists.length_now(tracer, known.node)
+
+
 def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) -> bool:
     """``target[key] = item`` in a loop, under a number that only the run knows; target: a list or dict from outside, of
     which nothing is known but its type. Whether it is done."""
@@ -557,6 +567,6 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
 
 
 __all__ = [
-    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "is_whole", "learn_ends", "look"),
-    *("prepare", "put", "put_outside", "repeated", "state_others", "watch"),
+    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "is_whole", "learn_ends"),
+    *("length_outside", "look", "prepare", "put", "put_outside", "repeated", "state_others", "watch"),
 ]

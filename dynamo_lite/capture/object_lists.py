@@ -211,7 +211,12 @@ def length(machine: Machine, target: ListValue) -> Value:
             target.fixed = as_scalar(wrap(tracer, len(target.concrete), Source("list_length", target.at, None)))
         assert target.fixed is not None
         return tracer.number(target.fixed)
-    return NumberValue(None, _read(tracer, target.node, "int", abi.READ_LENGTH))
+    return length_now(tracer, target.node)
+
+
+def length_now(tracer: Tracer, node: Node) -> Value:
+    """How long a list of the program's, or one to which it appends, is at this place."""
+    return NumberValue(None, _read(tracer, node, "int", abi.READ_LENGTH))
 
 
 def _read(tracer: Tracer, node: Node, kind: str, of: int, *table: Node) -> Any:

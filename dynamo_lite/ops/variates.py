@@ -121,9 +121,10 @@ def is_weighted(function: Any) -> bool:
     for weights in (np.array([1.0]), np.array([0.5, 0.5]), np.array([0.0, 0.2, 0.0, 0.8]), np.arange(41.0) / 820.0):
         before = draws._raw_state(generator)
         wanted = [function(generator, len(weights), p=weights) for _ in range(_SINGLE)]
+        wanted += function(generator, len(weights), size=_SINGLE, p=weights).tolist()
         after = draws._state(generator)
         draws._restore(generator, before)
-        out = np.empty(_SINGLE, np.int64)
+        out = np.empty(2 * _SINGLE, np.int64)
         is_drawn = _C.draw_numbers(generator, abi.DRAW_WEIGHTED, 0.0, 0.0, out, weights)
         if not is_drawn or out.tolist() != wanted or draws._state(generator) != after:
             return False

@@ -42,8 +42,6 @@ class DrawBuilder(ListBuilder):
         if kind is None or not is_of_type or step.yields:
             raise NotCompiled(f"a draw by {step.function}")
         weights = dict(step.kwargs).get("p")
-        if chosen is not None and type_.shape and weights is not None:
-            raise NotCompiled("several that are chosen by weights")
         parameters = self.parameters(step, frame) if weights is None and kind != abi.DRAW_ORDER else ()
         if type_.shape:
             self.alloc(AllocStep(step.dsts[0], dtype, type_.shape), frame)
@@ -53,7 +51,7 @@ class DrawBuilder(ListBuilder):
             place, count = Memref(self.name("c"), dtype, (), (), "cell"), self.constant(INT64, 1)
             self.nodes.append(Alloc(place))
         if weights is not None:
-            self.weighted(step, generator, self.array(weights, frame), place, frame)
+            self.weighted(step, generator, self.array(weights, frame), place, count, frame)
         elif kind == abi.DRAW_ORDER:
             self.integer(_given(step, ("x",))["x"], frame)  # not the elements of an array
             self.helper("draw_order", (generator.value, place, count), failure=abi.RETURNED_DRAW)
@@ -71,17 +69,19 @@ class DrawBuilder(ListBuilder):
                 number = self.load(self.shown(self.memref(chosen), (), (), (number,)))
             frame.registers[step.dsts[0]] = self.fresh(number)
 
-    def weighted(self, step: Call, generator: Random, weights: Array, place: Memref, frame: Frame) -> None:
-        """One position by weights, as many as there are to choose from."""
+    def weighted(
+        self, step: Call, generator: Random, weights: Array, place: Memref, number: Value, frame: Frame
+    ) -> None:
+        """So many positions by weights, of which there are as many as there is to choose from."""
         given, chosen = _given(step, ("a", "p")), self.chosen(step, frame)
-        if step.types[0].shape or not variates.is_weighted(step.function):
+        if not variates.is_weighted(step.function):
             raise NotCompiled("a draw with other arguments")
         if weights.dtype != FLOAT64 or len(weights.sizes) != 1:
             raise NotCompiled("weights of another type")
         count = chosen.sizes[0] if chosen is not None else self.integer(given["a"], frame)
         size = weights.sizes[0]
         self.decline_if(self.op("not_equal", size.value, count.value), abi.RETURNED_DRAW)
-        words = (generator.value, self.begin(weights), size.value, weights.strides[0], place)
+        words = (generator.value, self.begin(weights), size.value, weights.strides[0], place, number)
         self.helper("draw_weighted", words, failure=abi.RETURNED_DRAW)
 
     def chosen(self, step: Call, frame: Frame) -> Array | None:

@@ -417,8 +417,8 @@ def _draw_integers(generator: Any, low: Any, high: Any, out: Array, n: Any) -> N
     _at(out, (n,), (out.itemsize,))[...] = draw(low, high, int(n))
 
 
-def _draw_weighted(generator: Any, weights: Array, n: Any, stride: Any, out: Array) -> None:
-    out[...] = generator.choice(int(n), p=_at(weights, (n,), (stride,)))
+def _draw_weighted(generator: Any, weights: Array, n: Any, stride: Any, out: Array, count: Any) -> None:
+    _at(out, (count,), (out.itemsize,))[...] = generator.choice(int(n), int(count), p=_at(weights, (n,), (stride,)))
 
 
 def _draw_order(generator: Any, out: Array, n: Any) -> None:

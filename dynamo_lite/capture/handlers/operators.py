@@ -295,13 +295,9 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return number_compare(machine.tracer, op, lhs, rhs)
     if _are_numpy_numbers(lhs, rhs) and (as_scalar(lhs) is not None or as_scalar(rhs) is not None):
         return numpy_rules.compare(machine, op, *_as_scalars(machine, lhs, rhs))
-    if (
-        isinstance(lhs, SequenceValue)
-        and isinstance(rhs, SequenceValue)
-        and lhs.kind is rhs.kind
-        and op in ("==", "!=")
-    ):
-        return ConstantValue(None, _equal_items(machine, lhs, rhs) == (op == "=="))
+    if op in ("==", "!=") and (items := _items_compared(lhs, rhs)) is not None:
+        equal = _equal_items(machine, *items)
+        return _number(simplify(equal if op == "==" else negate(equal)))
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue) and _comparable(lhs) and _comparable(rhs):
         return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
     if op in ("==", "!=") and _never_equal(lhs, rhs):
@@ -336,12 +332,64 @@ def _never_equal(lhs: Value, rhs: Value) -> bool:
     return one is not None and other is not None and one is not other
 
 
-def _equal_items(machine: Machine, lhs: SequenceValue, rhs: SequenceValue) -> bool:
+def _items_compared(lhs: Value, rhs: Value) -> tuple[SequenceValue, SequenceValue] | None:
+    """Two lists or two tuples; None for others."""
+    one, other = _sequence(lhs), _sequence(rhs)
+    both_known = one is not lhs and other is not rhs
+    return None if one is None or other is None or one.kind is not other.kind or both_known else (one, other)
+
+
+def _sequence(value: Value) -> SequenceValue | None:
+    """A list or tuple, also one that is a constant; None for others."""
+    if isinstance(value, ConstantValue) and type(value.value) is tuple:
+        return SequenceValue(None, tuple, [ConstantValue(None, item) for item in value.value])
+    return value if isinstance(value, SequenceValue) else None
+
+
+def _equal_items(machine: Machine, lhs: SequenceValue, rhs: SequenceValue) -> Scalar:
     """lhs == rhs for two lists or two tuples; NB: only lists look at their lengths before they look at items."""
     same_length = len(lhs.items) == len(rhs.items)
     if lhs.kind is list and not same_length:
         return False
-    return all(known_equal(machine, a, b) for a, b in zip(lhs.items, rhs.items, strict=False)) and same_length
+    result: Scalar = same_length
+    for one, other in zip(lhs.items, rhs.items, strict=False):
+        equal = open_equal(machine, one, other)
+        if equal is None:
+            equal = known_equal(machine, one, other)
+        if equal is False:
+            return False
+        result = make("and", result, equal)
+    return result
+
+
+def open_equal(machine: Machine, lhs: Value, rhs: Value) -> Scalar | None:
+    """Whether an item of a sequence is `rhs` or equal to it, where both are numbers, or tuples of such, and one of them
+    changes in a loop; None for others. NB: a float that may be NaN equals itself if it is the same object."""
+    lhs, rhs = machine.realised(lhs), machine.realised(rhs)
+    items = None if lhs is rhs else _items_compared(lhs, rhs)
+    if items is not None:
+        return _equal_items(machine, *items)
+    one, other = (as_scalar(_read(machine, value)) for value in (lhs, rhs))
+    if lhs is rhs or one is None or other is None:
+        return None
+    one, other = (int(number) if type(number) is bool else number for number in (one, other))
+    kinds = [kind_of(number) for number in (one, other)]
+    if not {*kinds} <= {"int", "float"} or not machine.tracer.varies(make("eq", one, other)):
+        return None
+    if kinds == ["float", "float"] and all(is_symbolic(number) or number != number for number in (one, other)):
+        return None
+    return as_scalar(number_compare(machine.tracer, "==", _number(one), _number(other)))
+
+
+def _read(machine: Machine, value: Value) -> Value:
+    """A NumPy scalar that compares as the Python number in it does as that number; others as they are."""
+    if isinstance(value, ArrayValue) and _is_scalar_of_pythons_kinds(value):
+        return numpy_rules.read_number(machine, value) or value
+    return value
+
+
+def _number(value: Scalar) -> Value:
+    return NumberValue(None, value) if is_symbolic(value) else ConstantValue(None, value)
 
 
 def _compares_by_identity(machine: Machine, value: Value) -> bool:
@@ -487,25 +535,22 @@ def _is_in_array(machine: Machine, item: Value, container: Value) -> Scalar | No
 
 
 def _is_one_of(machine: Machine, item: Value, container: Value) -> Scalar | None:
-    """Whether a number that changes in a loop is equal to one of a few that do not; None for others."""
+    """Whether a number that changes in a loop, or a tuple of such, is equal to one of a few; None for others."""
     if not machine.tracer.regions:
         return None
-    if isinstance(container, ConstantValue) and isinstance(container.value, tuple | frozenset):
+    if isinstance(container, ConstantValue) and isinstance(container.value, frozenset):
         among: list[Value] = [ConstantValue(None, one) for one in container.value]
     else:
-        among = [machine.realised(one) for one in container.items] if isinstance(container, SequenceValue) else []
-    numbers = [as_scalar(one) for one in among]
-    numbers = [int(number) if type(number) is bool else number for number in numbers]
-    if not 0 < len(numbers) <= _FEW or any(type(number) not in (int, float) or number != number for number in numbers):
+        sequence = _sequence(container)
+        among = [] if sequence is None else sequence.items
+    if not 0 < len(among) <= _FEW:
         return None
-    if isinstance(item, ArrayValue) and _is_scalar_of_pythons_kinds(item):
-        item = numpy_rules.read_number(machine, item) or item
-    if not isinstance(item, NumberValue) or not machine.tracer.varies(item.expr):
-        return None
+    item = _read(machine, machine.realised(item))
     found: Scalar = False
-    for number in numbers:
-        is_equal = as_scalar(number_compare(machine.tracer, "==", item, ConstantValue(None, number)))
-        assert is_equal is not None
+    for one in among:
+        is_equal = open_equal(machine, one, item)
+        if is_equal is None:
+            return None
         found = make("or", found, is_equal)
     return found if is_symbolic(found) else None
 
