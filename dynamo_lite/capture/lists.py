@@ -37,7 +37,7 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
-from dynamo_lite.capture.claims import claim, made_anew, table_of
+from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
@@ -534,6 +534,8 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
         return item.node
     if isinstance(item, SequenceValue) and item.filled is not None and not item.known and item.source is None:
         return item.filled
+    if type(item) is ConstantValue and type(item.value) in (str, bytes, type(None)) and item.source is None:
+        return hold(tracer, item.value)
     number = as_scalar(item)
     if number is None or kind_of(number) == "complex" or _is_long(number):
         raise Break("loop-state", "a list, by other things than arrays and numbers")

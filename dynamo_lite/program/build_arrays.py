@@ -63,6 +63,9 @@ def origin_of(value: Register | Number) -> Value | None:
     return None if whole is None else whole.origin
 
 
+_SINGLE = range(-5, 257)  # ints, and bools, that are one object each
+
+
 def _known(origin: Value) -> int:
     """The origin of an object that there has been from the begin on, 0 of another."""
     return 0 if origin.number is None else int(origin.number)
@@ -130,7 +133,7 @@ class ArrayBuilder(VectorBuilder):
             if value.dtype.itemsize > INT64.itemsize:  # the helper takes its bits
                 raise NotCompiled("a number of more than 64 bits in a list")
             self.append_object("append_scalar", target, appended.index, frame, [value])
-        elif is_symbolic(appended) or tags or type(appended) is bool:
+        elif is_symbolic(appended) or tags or (type(appended) in (bool, int) and appended in _SINGLE):
             number = self.number(appended, frame)
             if number.kind == "float":  # C and Python need not keep the same NaN
                 self.decline_if(self.is_nan(number.value), abi.RETURNED_NUMBER)

@@ -336,23 +336,21 @@ def _is_open(machine: Machine, index: Value) -> bool:
 
 
 def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
-    """The item with that number, from the end where it is negative, of a few numbers of one kind, or tuples of such
-    that are taken apart at once; None for other items. An index that is none of theirs declines."""
+    """The item with that number, from the end where it is negative, of a few numbers of one kind, arrays of one type,
+    or lists or tuples of numbers; None for other items. An index that is none of theirs declines."""
     rows = [_parts_of(item) for item in items]
     lengths = {-1 if row is None else len(row) for row in rows}
     if len(lengths) == 1 and -1 not in lengths and _is_taken_apart(machine):
-        parts = [_number_of(machine, list(column), index) for column in zip(*rows, strict=True)]
+        parts = [_chosen(machine, list(column), index) for column in zip(*rows, strict=True)]
         return None if None in parts else SequenceValue(None, tuple, parts)  # type: ignore[arg-type]
-    return _number_of(machine, items, index)
+    return _chosen(machine, items, index)
 
 
-def _number_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
-    """The same of numbers alone."""
-    numbers = [as_scalar(item) for item in items]
-    kinds = {None if number is None else kind_of(number) for number in numbers}
-    if not 0 < len(items) <= _FEW or len(kinds) != 1 or not kinds <= {"int", "float"}:
-        return None
+def _chosen(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
+    """The same, of a tuple, too, as the object that it is."""
     tracer = machine.tracer
+    if not 0 < len(items) <= _FEW or not _are_alike(items := [realise(tracer, item) for item in items]):
+        return None
     bounds = make("ge", index, -len(items)), make("lt", index, len(items))
     if not all(holds(tracer, bound) for bound in bounds if is_symbolic(bound)):
         return None
@@ -362,6 +360,23 @@ def _number_of(machine: Machine, items: list[Value], index: Scalar) -> Value | N
     for place in reversed(range(len(items) - 1)):
         found = choose(machine, make("eq", index, place), items[place], found)
     return found
+
+
+def _are_alike(items: list[Value]) -> bool:
+    """Whether items are numbers of one kind, arrays of one type, or lists or tuples made here of numbers."""
+    numbers = [as_scalar(item) for item in items]
+    kinds = {None if number is None else kind_of(number) for number in numbers}
+    if len(kinds) == 1 and kinds <= {"int", "float"}:
+        return True
+    if all(isinstance(item, ArrayValue) and item.number is None for item in items):
+        return len({item.node.array_type for item in items}) == 1  # type: ignore[attr-defined]
+    sequences = [item for item in items if isinstance(item, SequenceValue) and item.source is None]
+    are_plain = not any(one.is_grown or one.ends or one.cells is not None for one in sequences)
+    return len(sequences) == len(items) and are_plain and all(_holds_numbers(one) for one in sequences)
+
+
+def _holds_numbers(sequence: SequenceValue) -> bool:
+    return sequence.times is None and all(as_scalar(item) is not None for item in sequence.known)
 
 
 def _parts_of(item: Value) -> list[Value] | None:

@@ -1,0 +1,104 @@
+"""Items of short lists of arrays, lists and tuples under an index that a loop computes: they stay the objects that they
+are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.copies import copies_of
+from tests.oracle import require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS
+from tests.programs.test_loop_conditions_of_parts import is_native
+
+MOVES = [(0, 1), (1, 0), (0, -1), (-1, 0)]
+
+
+def affine(k: Any, x: Any) -> Any:
+    matrices = [np.array([[0.0, 0.5], [0.25, -1.0]]), np.array([[0.85, 0.04], [-0.04, 0.85]]), np.eye(2)]
+    offsets = [[0, 0], [0, 1.6], [0.5, 0.44]]
+    points = np.zeros((len(k), 2))
+    for i in range(1, len(k)):
+        points[i] = np.dot(matrices[k[i]], points[i - 1]) + offsets[k[i]] + x[0]
+    return points
+
+
+def moved(k: Any, x: Any) -> Any:
+    place = [0, 0]
+    total = 0.0
+    for i in range(len(k)):
+        move = MOVES[k[i]]
+        place[0] += move[0]
+        place[1] += move[1]
+        dx, dy = MOVES[k[i] + 1]
+        total += x[i] * dx - dy
+    return place, total
+
+
+def written(k: Any, x: Any) -> Any:
+    rows = [x[:3] * 1.0, x[1:4] + 1.0, x[2:5] * 2.0]
+    for i in range(len(k)):
+        row = rows[k[i]]
+        row[i % 3] += 1.0
+        rows[k[i] - 1][0] *= 0.5
+    return rows
+
+
+def handed_out(k: Any, x: Any) -> Any:
+    rows, pairs, found, last, pair = [x[:2] * 1.0, x[:2] + 1.0, x[:2]], [(1, 2), (3, 4), (5, 6)], [], x, (0, 0)
+    for i in range(len(k)):
+        last = rows[k[i]]
+        pair = pairs[k[i]]
+        if i % 4 == 0:
+            found.append(rows[k[i]])
+    return last, rows, found, pair, pairs
+
+
+def compared(k: Any, x: Any) -> Any:
+    rows = [x[:2] * 1.0, x[:2] + 1.0, x[:2] * 1.0]
+    hits = 0
+    for i in range(len(k)):
+        if rows[k[i]] is rows[0]:
+            hits += 1
+        if MOVES[k[i]] == (1, 0) or MOVES[k[i]] is MOVES[2]:
+            hits += 10
+    return hits
+
+
+def replaced(k: Any, x: Any) -> Any:
+    rows = [x[:2] * 1.0, x[:2] + 1.0, x[:2] * 3.0]
+    for i in range(len(k)):
+        rows[0] = rows[k[i]] * 0.5 + rows[0]
+    return rows
+
+
+def several_types(k: Any, x: Any) -> Any:
+    rows = [x[:2], x[:2].astype(np.float32), x[:3], 2.5]
+    total = 0.0
+    for i in range(len(k)):
+        total = total + np.sum(rows[k[i]])
+    return total
+
+
+FUNCTIONS = [affine, moved, written, handed_out, compared, replaced, several_types]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_items_that_a_loop_chooses(function: Any, backend: str) -> None:
+    rng = np.random.default_rng(0)
+    for low, high, size in ((0, 3, 20), (-3, 3, 20), (0, 3, 1), (0, 4, 30), (-4, 5, 30), (1, 2, 9)):
+        arguments = copies_of(rng.integers(low, high, size), rng.random(size + 6))
+        options = {"backend": backend, "options": OPTIONS}
+        require_equal(function, arguments, compile=dynamo_lite.compile, compile_options=options)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [affine, moved, written])
+def test_their_loops_are_native(function: Any, backend: str) -> None:
+    fast = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
+    fast(np.array([0, 1, 2, 1, 0, 2, 2, 1, 0, 1]), np.linspace(0.0, 1.0, 16))
+    assert is_native(fast), fast.explain()
