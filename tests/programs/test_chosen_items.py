@@ -83,7 +83,55 @@ def several_types(k: Any, x: Any) -> Any:
     return total
 
 
-FUNCTIONS = [affine, moved, written, handed_out, compared, replaced, several_types]
+STEPS = {0: (0, 1), 1: (1, 0), 2: (0, -1), -1: (-1, 0)}
+WORDS = ["up", "down", "left"]
+
+
+def keyed(k: Any, x: Any) -> Any:
+    weights, total, place = {0: 0.5, 1: 2.0, 2: -1.0, -2: 7.25}, 0.0, [0, 0]
+    for i in range(len(k)):
+        total += weights[k[i]] * x[i]
+        dx, dy = STEPS[k[i]]
+        place[0] += dx
+        step = STEPS[k[i]]
+        place[1] += step[1] - dy * 2
+    return total, place
+
+
+def counted(k: Any, x: Any) -> Any:
+    counts, sums, seen = {0: 0, 1: 0, 2: 0}, {0: 0.0, 1: 0.5, 2: 1.5}, 0
+    for i in range(len(k)):
+        counts[k[i]] += 1
+        sums[0] = sums[k[i]] * 0.5 + x[i]
+        seen += counts[2]
+    return counts, sums, seen
+
+
+def changed(k: Any, x: Any) -> Any:
+    rows, total = {0: x[:2] * 1.0, 1: x[:2] + 1.0, 2: x[:2]}, 0.0
+    for i in range(len(k)):
+        row = rows[k[i]]
+        row[0] += 1.0
+        rows[1] = rows[k[i]] * 0.5
+        total += rows[0][0]
+    return rows, total
+
+
+def spoken(k: Any, x: Any) -> Any:
+    across, said, last = 0, [], ""
+    for i in range(len(k)):
+        word = WORDS[k[i]]
+        if word == "up":
+            across += 1
+        elif word != "down" and [True, False, True][k[i]]:
+            across -= 10
+        if i % 3 == 0:
+            said.append(word)
+        last = WORDS[k[i]]
+    return across, said, last
+
+
+FUNCTIONS = [keyed, counted, changed, spoken, affine, moved, written, handed_out, compared, replaced, several_types]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -97,7 +145,7 @@ def test_items_that_a_loop_chooses(function: Any, backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("function", [affine, moved, written])
+@pytest.mark.parametrize("function", [affine, moved, written, keyed])
 def test_their_loops_are_native(function: Any, backend: str) -> None:
     fast = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
     fast(np.array([0, 1, 2, 1, 0, 2, 2, 1, 0, 1]), np.linspace(0.0, 1.0, 16))

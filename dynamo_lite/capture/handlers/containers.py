@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 from dynamo_lite import ops
@@ -14,7 +16,7 @@ from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import as_scalar, holds
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import Frame, Raised
+from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -247,6 +249,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return numpy_rules.get_item(machine, container, _as_index(machine, index))
         case _ if isinstance(index, EitherValue):
             return split(machine, index, lambda one: get_item(machine, container, one))
+        case EitherValue():
+            return split(machine, container, lambda one: get_item(machine, one, index))
         case ListValue() if isinstance(index, SliceValue) and is_none(index.step):
             ends = (None if is_none(end) else end for end in (index.start, index.stop))
             return object_lists.copy(machine, container, *ends)
@@ -293,6 +297,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return get_item(machine, SequenceValue(None, tuple, container.items), index)
         case DictValue() if (found := _looked_up(machine, container, index)) is not None:
             return found
+        case DictValue() if (chosen := _under_one_of(machine, container, index)) is not None:
+            return chosen
         case DictValue():
             name = dict_key(machine, index)
             if name not in container.items:
@@ -336,47 +342,83 @@ def _is_open(machine: Machine, index: Value) -> bool:
 
 
 def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
-    """The item with that number, from the end where it is negative, of a few numbers of one kind, arrays of one type,
-    or lists or tuples of numbers; None for other items. An index that is none of theirs declines."""
+    """The item with that number, from the end where it is negative, of a few numbers of one kind, strings, arrays of
+    one type, or lists or tuples of numbers; None for other items. An index that is none of theirs declines."""
+    tracer = machine.tracer
+
+    def tests() -> list[Scalar] | None:
+        bounds = make("ge", index, -len(items)), make("lt", index, len(items))
+        if not all(holds(tracer, bound) for bound in bounds if is_symbolic(bound)):
+            return None
+        is_positive = tracer.graph.facts.decide(make("ge", index, 0))
+        place = index if is_positive else make("mod", index, len(items))
+        return [make("eq", place, number) for number in range(len(items))]
+
+    return _chosen(machine, items, tests)
+
+
+def _under_one_of(machine: Machine, container: DictValue, index: Value) -> Value | None:
+    """The same of a dict with few ints as keys. An index that is none of them declines."""
+    tracer = machine.tracer
+    number = as_scalar(numpy_rules.read_int(machine, index)) if tracer.in_loop and container.filled is None else None
+    if number is None or kind_of(number) != "int" or not tracer.varies(number):
+        return None
+    if any(type(key) is not int for key in container.items):
+        return None
+
+    def tests() -> list[Scalar] | None:
+        found = [make("eq", number, key) for key in container.items]
+        return found if holds(tracer, reduce(partial(make, "or"), found)) else None
+
+    return _chosen(machine, list(container.items.values()), tests)
+
+
+def _chosen(machine: Machine, items: list[Value], tests: Callable[[], list[Scalar] | None]) -> Value | None:
+    """The item whose test holds; None where they cannot be chosen among, or there are no tests. A tuple that is taken
+    apart at once is chosen by its parts."""
+    tracer = machine.tracer
+    if not 0 < len(items) <= _FEW:
+        return None
+    items = [realise(tracer, item) for item in items]
     rows = [_parts_of(item) for item in items]
     lengths = {-1 if row is None else len(row) for row in rows}
-    if len(lengths) == 1 and -1 not in lengths and _is_taken_apart(machine):
-        parts = [_chosen(machine, list(column), index) for column in zip(*rows, strict=True)]
-        return None if None in parts else SequenceValue(None, tuple, parts)  # type: ignore[arg-type]
-    return _chosen(machine, items, index)
-
-
-def _chosen(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
-    """The same, of a tuple, too, as the object that it is."""
-    tracer = machine.tracer
-    if not 0 < len(items) <= _FEW or not _are_alike(items := [realise(tracer, item) for item in items]):
+    by_parts = len(lengths) == 1 and -1 not in lengths and _is_taken_apart(machine)
+    groups = list(zip(*rows, strict=True)) if by_parts else [items]
+    among = [[realise(tracer, item) for item in group] for group in groups]
+    if not all(_are_alike(tracer, group) for group in among):
         return None
-    bounds = make("ge", index, -len(items)), make("lt", index, len(items))
-    if not all(holds(tracer, bound) for bound in bounds if is_symbolic(bound)):
+    conditions = tests()
+    if conditions is None:
         return None
-    if not tracer.graph.facts.decide(make("ge", index, 0)):
-        index = make("mod", index, len(items))
-    found = items[-1]
-    for place in reversed(range(len(items) - 1)):
-        found = choose(machine, make("eq", index, place), items[place], found)
-    return found
+    parts = []
+    for group in among:
+        found = group[-1]
+        for condition, item in list(zip(conditions, group, strict=True))[-2::-1]:
+            found = choose(machine, condition, item, found)
+        parts.append(found)
+    return SequenceValue(None, tuple, parts) if by_parts else parts[0]
 
 
-def _are_alike(items: list[Value]) -> bool:
-    """Whether items are numbers of one kind, arrays of one type, or lists or tuples made here of numbers."""
+def _are_alike(tracer: Tracer, items: list[Value]) -> bool:
+    """Whether items are numbers of one kind, strings, arrays of one type, or lists or tuples of numbers; lists are made
+    here, so that nobody else changes them."""
+    if all(isinstance(item, ConstantValue) and type(item.value) is str for item in items):
+        return True
     numbers = [as_scalar(item) for item in items]
     kinds = {None if number is None else kind_of(number) for number in numbers}
-    if len(kinds) == 1 and kinds <= {"int", "float"}:
+    if len(kinds) == 1 and kinds <= {"bool", "int", "float"}:
         return True
     if all(isinstance(item, ArrayValue) and item.number is None for item in items):
         return len({item.node.array_type for item in items}) == 1  # type: ignore[attr-defined]
-    sequences = [item for item in items if isinstance(item, SequenceValue) and item.source is None]
-    are_plain = not any(one.is_grown or one.ends or one.cells is not None for one in sequences)
-    return len(sequences) == len(items) and are_plain and all(_holds_numbers(one) for one in sequences)
+    return all(isinstance(item, SequenceValue) and _holds_numbers(tracer, item) for item in items)
 
 
-def _holds_numbers(sequence: SequenceValue) -> bool:
-    return sequence.times is None and all(as_scalar(item) is not None for item in sequence.known)
+def _holds_numbers(tracer: Tracer, sequence: SequenceValue) -> bool:
+    if sequence.kind is not tuple and sequence.source is not None:
+        return False
+    if sequence.is_grown or sequence.ends or sequence.cells is not None or sequence.times is not None:
+        return False
+    return all(as_scalar(realise(tracer, item)) is not None for item in sequence.known)
 
 
 def _parts_of(item: Value) -> list[Value] | None:
