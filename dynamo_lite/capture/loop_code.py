@@ -153,8 +153,8 @@ def without(code: Code, loop: frozenset[int], header: int, places: frozenset[int
 
 
 def keeps_iterator(code: Code, way: int, header: int) -> bool:
-    """Whether what is raised from `way` on, where one out of a loop begins, is handled with the iterator of the loop, or
-    of one in it, still on the stack: that handler may go round in the loop."""
+    """Whether what is raised from `way` on, where one out of a loop begins, is handled with the iterator of the loop,
+    or of one in it, still on the stack: that handler may go round in the loop."""
     depths = stack_depth(code)
     own, work, seen = depths[header], [way], {header}
     if own is None or way in natural_loop(code, header, False):

@@ -282,7 +282,6 @@ class Attempt:
         where that was done too often, or somebody could see another frame. locals_: those of there."""
         code, tracer = self.frame.code, self.machine.tracer
         busy = place_of(code, self.header) in tracer.restraints.busy or self.region.may_be_unrolled()
-        busy = busy or keeps_iterator(code, place, self.header)
         if busy or place in self.plan.side_exits or not goes_on_at(code, place, self.header):
             return
         doubt(tracer, self.plan)
@@ -319,7 +318,8 @@ class Attempt:
         way = None if self.walk is None else self.walk.way
         if way is None or way in self.plan.side_exits or not handled_alike(frame.code, way, self.header):
             self.refuse(reason, detail)  # NB: what a handler of its own catches may go round in the loop
-        if keeps_iterator(frame.code, way, self.header) or (len(tracer.frames) == 1 and not goes_on_at(frame.code, way)):
+        stays = len(tracer.frames) == 1 and not goes_on_at(frame.code, way)
+        if stays or keeps_iterator(frame.code, way, self.header):
             self.refuse(reason, detail)
         doubt(tracer, self.plan)
         self.plan.side_exits.add(way)
