@@ -348,7 +348,7 @@ def evaluates(x: Any, n: int) -> Any:
         x = x * 0.5 + i
 
         def total(q: int = i) -> Any:
-            return q + x.sum()
+            return q + x.sum()  # noqa: B023
 
         log.append(eval("i + 1") + total())
         if i % 3 == 0:
