@@ -580,6 +580,11 @@ dl_pyframe_has_namespace(DlFrame *frame)
 int
 dl_pyframe_has_own_namespace(DlFrame *frame)
 {
+#if PY_VERSION_HEX < 0x030D0000
+    if (dl_pyframe_code(frame)->co_flags & CO_OPTIMIZED) {
+        return frame->f_locals != NULL;
+    }
+#endif
     return !(dl_pyframe_code(frame)->co_flags & CO_OPTIMIZED) && frame->f_locals != frame->f_globals;
 }
 

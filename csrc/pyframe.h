@@ -72,7 +72,8 @@ int dl_pyframe_is_untouched(DlFrame *frame);
 /* True when frame has a namespace: the body of a module, a class or exec(). */
 int dl_pyframe_has_namespace(DlFrame *frame);
 
-/* Whether frame runs code of a module, or of a class, whose names are not its globals. */
+/* Whether frame runs code of a module, or of a class, whose names are not its globals, or of a function for which
+   somebody has asked `locals()`: before 3.13 that is one dict for the frame, which keeps what it has shown. */
 int dl_pyframe_has_own_namespace(DlFrame *frame);
 
 /* End an untouched frame that an evaluator will not run, as that Python expects of its evaluators. */

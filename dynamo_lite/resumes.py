@@ -33,6 +33,7 @@ from dynamo_lite.pycode import (
     begins_at,
     decoded,
     handlers_at,
+    in_order,
     liveness,
     loops,
     own_cells,
@@ -172,7 +173,9 @@ class Resumes:
         live = frozenset(names) if reads_frame(code) else liveness(code)[header]
         # NB: in the order of graph breaks, and with no more than they hand on: so there is one resume function. Arrays
         # are handed on, though nobody reads them: plain code may have taken their address.
-        for name, value, is_sole in sorted(zip(names, values, sole, strict=True)):
+        known = {name: (value, is_sole) for name, value, is_sole in zip(names, values, sole, strict=True)}
+        for name in in_order(code, known):
+            value, is_sole = known[name]
             if name not in cells:
                 if name in live or type(value) not in _NUMBERS:
                     bound[name] = value
@@ -294,7 +297,7 @@ class Resumes:
             may_be = {name for name in assigned(code)[target.index] if name.isidentifier() and name not in cells}
             known |= dead | (may_be if len(may_be) <= MANY_DEAD else frozenset())
             self._dead[place] = known
-        return tuple(sorted({*target.bound, *(known - live)}))
+        return in_order(code, {*target.bound, *(known - live)})
 
 
 def _is_own(code: Code, loop: Loop) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamo_lite
 from dynamo_lite.capture import trace as trace_module
 from dynamo_lite.capture.restraints import MANY_FIRST
 from dynamo_lite.resumes import Resumes
@@ -345,3 +346,34 @@ def test_what_is_set_apart_in_a_loop_is_known_where_it_is_entered_again(
     # Once where it finds what breaks in it and what begins as another, then for good; and behind a plain iteration,
     # where the test at its bottom is known for one and leads into it.
     assert len(places) in (2, 3), places
+
+
+class Named:
+    def __init__(self, name: str, log: list[str]) -> None:
+        self.name, self.log = name, log
+
+    def __del__(self) -> None:
+        self.log.append(self.name)
+
+
+def lets_go(x: Any, n: int, log: list[str]) -> Any:
+    z = Named("z", log)  # noqa: F841
+    y = Named("y", log)  # noqa: F841
+    for i in range(n):
+        x = x * 0.5 + i
+        log.append(str(i))
+        if i == 2:
+            b = Named("b", log)  # noqa: F841
+            a = Named("a", log)  # noqa: F841
+    return x
+
+
+@pytest.mark.parametrize("compiler", [dynamo_lite.compile, watched.compile, watched.compile_loops])
+def test_locals_die_in_the_order_in_which_the_function_has_them(compiler: Any) -> None:
+    made = compiler(lets_go)
+    for n in (5, 6, 7):
+        logs: tuple[list[str], list[str]] = ([], [])
+        results = [of(np.ones(3), n, log).tobytes() for of, log in zip((made, lets_go), logs, strict=True)]
+        assert results[0] == results[1]
+        assert logs[0] == logs[1]
+        assert logs[1][-4:] == ["z", "y", "b", "a"]

@@ -324,6 +324,47 @@ def test_code_that_reads_its_frame_finds_all_of_it_behind_a_loop() -> None:
     assert made.stats()["entered"]
 
 
+def keeps_its_locals(x: Any, n: int) -> Any:
+    seen, same = locals(), 0
+    for i in range(n):
+        x = x * 0.5 + i
+        if i % 7 == 0:
+            seen["mine"] = i
+            same += locals() is seen
+    return same, sorted(seen), locals() is seen, seen.get("mine"), seen.get("i")
+
+
+class Noted:
+    def __init__(self, log: list[Any], number: int) -> None:
+        self.log, self.number = log, number
+
+    def __del__(self) -> None:
+        self.log.append(("dies", self.number))
+
+
+def evaluates(x: Any, n: int) -> Any:
+    log: list[Any] = []
+    for i in range(n):
+        x = x * 0.5 + i
+
+        def total(q: int = i) -> Any:
+            return q + x.sum()  # noqa: B023
+
+        log.append(eval("i + 1") + total())
+        if i % 3 == 0:
+            held = Noted(log, i)  # noqa: F841
+    return log[:]
+
+
+@pytest.mark.parametrize("compiler", [watched.compile, watched.compile_loops])
+@pytest.mark.parametrize("plain", [keeps_its_locals, evaluates])
+def test_a_frame_whose_locals_somebody_has_is_not_left(plain: Any, compiler: Any) -> None:
+    """Before Python 3.13 locals() is one dict for the frame, in which what it has shown lives on."""
+    made = compiler(plain)
+    for n in (7, 8, 9, 10, 11):
+        assert repr(made(np.ones(5), n)) == repr(plain(np.ones(5), n))
+
+
 def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
     def counts(x: Any) -> None:
         for i in range(10):

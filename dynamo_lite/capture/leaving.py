@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dynamo_lite.capture.loop_code import keeps_iterator
 from dynamo_lite.capture.places import stores
 from dynamo_lite.capture.rests import Bounds, left_of
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
@@ -40,11 +41,17 @@ from dynamo_lite.graph.scalar import Symbol, kind_of, make, substitute
 from dynamo_lite.pycode import Code, handled_alike
 from dynamo_lite.pycode.flow import cells_named_alike, hidden
 
-_FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
+_FRAME_READERS = frozenset(
+    (
+        *("locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"),
+        *("settrace", "setprofile", "set_trace", "breakpoint"),
+    )
+)
 
 
 def reads_frame(code: Code) -> str | None:
-    """A name by which the code may look at its own frame, which in a resume function is another one."""
+    """A name by which the code may look at its own frame, or have others told of frames that begin from there on: in a
+    resume function it is another one."""
     for instr in code.instrs:
         if instr.op in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD") and instr.arg in _FRAME_READERS:
             return str(instr.arg)
@@ -54,7 +61,7 @@ def reads_frame(code: Code) -> str | None:
 def goes_on_at(code: Code, index: int, header: int | None = None) -> bool:
     """Whether a resume function may begin at instruction `index`, and nobody can tell it from the frame. header: of the
     loop that is left there, into which no handler may lead back."""
-    if header is not None and not handled_alike(code, index, header):
+    if header is not None and (not handled_alike(code, index, header) or keeps_iterator(code, index, header)):
         return False
     hides = bool(code.cellvars) and bool(hidden(code)[index] or cells_named_alike(code))
     return not hides and reads_frame(code) is None

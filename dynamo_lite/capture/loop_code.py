@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dynamo_lite.pycode import OPCODES, Code, remembered
+from dynamo_lite.pycode import OPCODES, Code, handlers_at, remembered
 from dynamo_lite.pycode.flow import following, natural_loop, predecessors, reached, stack_depth, successors
 from dynamo_lite.pycode.opcodes import Operand
 
@@ -150,6 +150,27 @@ def without(code: Code, loop: frozenset[int], header: int, places: frozenset[int
             found.add(index)
             work += behind[index]
     return frozenset(found)
+
+
+def keeps_iterator(code: Code, way: int, header: int) -> bool:
+    """Whether what is raised from `way` on, where one out of a loop begins, is handled with the iterator of the loop,
+    or of one in it, still on the stack: that handler may go round in the loop."""
+    depths = stack_depth(code)
+    own, work, seen = depths[header], [way], {header}
+    if own is None or way in natural_loop(code, header, False):
+        return False
+    under = own - (code.instrs[header].op == "FOR_ITER")
+    while work:
+        index = work.pop()
+        depth = depths[index]
+        if index in seen or depth is None or depth <= under:
+            continue
+        seen.add(index)
+        entry = handlers_at(code, index)
+        if entry is not None and entry.depth > under:
+            return True
+        work += successors(code, index)
+    return False
 
 
 def _ends(code: Code, loop: frozenset[int], ways: list[int]) -> list[int]:

@@ -50,7 +50,7 @@ from dynamo_lite.capture.leaving import (
 from dynamo_lite.capture.listed_objects import TOLD_BEFORE, keeps_frame
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.loop_candidates import key_of, recall_side_exits, share, starts_segment
-from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
+from dynamo_lite.capture.loop_code import exposed, keeps_iterator, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
     MAX_NUMBERS,
     changing_parts,
@@ -316,10 +316,10 @@ class Attempt:
         frame, tracer = self.frame, self.machine.tracer
         try_objects(tracer, reason)
         way = None if self.walk is None else self.walk.way
-        is_root = len(tracer.frames) == 1
         if way is None or way in self.plan.side_exits or not handled_alike(frame.code, way, self.header):
             self.refuse(reason, detail)  # NB: what a handler of its own catches may go round in the loop
-        if is_root and not goes_on_at(frame.code, way):
+        stays = len(tracer.frames) == 1 and not goes_on_at(frame.code, way)
+        if stays or keeps_iterator(frame.code, way, self.header):
             self.refuse(reason, detail)
         doubt(tracer, self.plan)
         self.plan.side_exits.add(way)

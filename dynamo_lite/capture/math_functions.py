@@ -201,7 +201,8 @@ def _complex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         return made
     if any(as_scalar(number) is None and not isinstance(number, ConstantValue) for number in numbers):
         raise Break("python-call", "complex")
-    return python_result(complex, *(as_constant(machine, number) for number in numbers))
+    known = [ConstantValue(None, as_constant(machine, number)) for number in numbers]
+    return as_operand(python_result(complex, *(one.value for one in known)), *zip(numbers, known, strict=True))
 
 
 def _make_part(function: Any) -> Rule:

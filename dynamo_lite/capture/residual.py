@@ -70,7 +70,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of
-from dynamo_lite.pycode import OPCODES, Code, Instr, Position, null_below_callable
+from dynamo_lite.pycode import OPCODES, Code, Instr, Position, in_order, null_below_callable
 from dynamo_lite.pycode.borrow import borrowed_slots
 from dynamo_lite.pycode.code import NO_POSITION
 
@@ -636,7 +636,7 @@ class Residual:
         )
         self._store_locals(kept, params)
         self._store(stores)
-        return kinds, names, tuple(sorted(kept))
+        return kinds, names, in_order(self.code, kept)
 
     def _store_locals(self, kept: dict[str, Value], params: tuple[str, ...]) -> None:
         """Bring the fast locals to the state of the break."""
@@ -736,7 +736,7 @@ class Residual:
                 if instr.op in _NO_FALLTHROUGH:
                     break
                 if instr.op == "STORE_FAST":
-                    bound = tuple(sorted({*bound, instr.arg}))
+                    bound = in_order(self.code, {*bound, instr.arg})
                 elif instr.op == "DELETE_FAST":
                     bound = tuple(name for name in bound if name != instr.arg)
                 state = (index + 1, after, bound)
@@ -763,7 +763,7 @@ class Residual:
             if instr.op == "STORE_FAST":
                 stored.add(instr.arg)
                 self._variables.pop(instr.arg, None)
-        return tuple(sorted({*bound, *stored}))
+        return in_order(self.code, {*bound, *stored})
 
     def _tail(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> None:
         """Take what is on the real stack and hand over to the resume function at `index`."""

@@ -63,7 +63,7 @@ def check_unchanged(tracer: Tracer) -> None:
     if not tracer.changes_lists:
         return
     for _, value in tracer.wrapped.values():
-        if isinstance(value, NumberedValue) and value.columns and value.layout[1] in NUMBERS:
+        if isinstance(value, NumberedValue) and value.columns and value.layout[1][0] in NUMBERS:
             value.give_up()
 
 

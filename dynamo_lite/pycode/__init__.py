@@ -22,6 +22,7 @@ from dynamo_lite.pycode.code import (
     handlers_at,
     handles_exception,
     has_handlers,
+    in_order,
     remembered,
     skeleton,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "handlers_at",
     "handles_exception",
     "has_handlers",
+    "in_order",
     "liveness",
     "loops",
     "may_loop",

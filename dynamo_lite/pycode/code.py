@@ -9,7 +9,7 @@ differ, arrays do not compare).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field, fields
 from struct import pack
 from typing import Any, TypeAlias, TypeVar, TypeVarTuple
@@ -103,7 +103,8 @@ class Code:
     """A code object. argcount counts positional-only arguments too, as co_argcount does; varnames starts with the
     arguments. ``consts`` and ``names`` are the pools as they were, which keep their order; encode adds what is
     missing. ``entry`` is the position of the RESUME at a function's entry, which has no Instr. Exception entries are
-    sorted and do not overlap. ``found`` is what analyses remember.
+    sorted and do not overlap. ``order``, of a resume function: the locals as the user's function has them, in whose
+    order Python lets go of them. ``found`` is what analyses remember.
     """
 
     instrs: tuple[Instr, ...]
@@ -122,6 +123,7 @@ class Code:
     consts: tuple[Any, ...]
     names: tuple[str, ...]
     entry: Position
+    order: tuple[str, ...] = field(default=(), repr=False, compare=False)
     found: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -225,6 +227,17 @@ def handled_alike(code: Code, a: int, b: int) -> bool:
     """Whether what two instructions raise is handled at one place, or nowhere."""
     one, other = handlers_at(code, a), handlers_at(code, b)
     return (one and one.target) == (other and other.target)
+
+
+@remembered
+def ranks(code: Code) -> dict[str, int]:
+    """The locals, and variables that inner functions share, by their place in the user's function."""
+    return {name: place for place, name in enumerate(dict.fromkeys((*code.order, *code.varnames, *code.cellvars)))}
+
+
+def in_order(code: Code, names: Iterable[str]) -> tuple[str, ...]:
+    """Some of these as they stand there, whichever resume function `code` is of."""
+    return tuple(sorted(names, key=ranks(code).__getitem__))
 
 
 def has_handlers(code: Code) -> bool:

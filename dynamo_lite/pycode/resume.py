@@ -26,6 +26,8 @@ from dynamo_lite.pycode.code import (
     UnsupportedCode,
     UnsupportedResume,
     handlers_at,
+    in_order,
+    ranks,
     remembered,
 )
 from dynamo_lite.pycode.decode import remember_as
@@ -137,7 +139,7 @@ def resume_code(
     ]
     parameters.extend((*bound_locals, *brought))
     # NB: in an order of their own, without what an earlier prologue used: whichever function leads here, it is equal.
-    others = sorted(name for name in set(code.varnames).difference(parameters) if not name.startswith(".s"))
+    others = in_order(code, {name for name in code.varnames if not name.startswith(".s")}.difference(parameters))
     resumed = replace(
         code,
         instrs=(*prologue, *body),
@@ -148,6 +150,7 @@ def resume_code(
         flags=code.flags & ~(CO_VARARGS | CO_VARKEYWORDS),
         varnames=(*parameters, *others),
         entry=entry,
+        order=tuple(name for name in ranks(code) if not name.startswith(".s")),
     )
     resumed = prune(resumed)
     used = {instr.arg for instr in resumed.instrs if OPCODES[instr.op].operand is Operand.CELL}

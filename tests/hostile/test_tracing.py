@@ -8,9 +8,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import programs
+from tests import watched
 
 Compile = Callable[..., Any]
 
@@ -74,3 +76,32 @@ def test_monitoring_sees_every_line(compiler: Compile) -> None:
         logs.append([entry for entry in log if entry[0] == "five_squares"])
     assert logs[0]
     assert logs[0] == logs[1] == logs[2]
+
+
+def begins_in_the_middle(x: Any, tracer: Any) -> Any:
+    for i in range(6):
+        x = x * 0.5 + i
+        if i == 2:
+            sys.settrace(tracer)
+        if i == 4:
+            sys.settrace(None)
+    return x
+
+
+@pytest.mark.parametrize("watches", [False, True])
+def test_what_a_function_installs_sees_no_frame_but_those_of_its_callees(watches: bool, compiler: Compile) -> None:
+    log: list[Any] = []
+
+    def tracer(frame: types.FrameType, event: str, _: Any) -> Any:
+        log.append((event, frame.f_code.co_name))
+        return tracer
+
+    fast = watched.compile_loops(begins_in_the_middle) if watches else compiler(begins_in_the_middle)
+    before = sys.gettrace()
+    try:
+        for _ in range(3):
+            results = [of(np.ones(5), tracer).tobytes() for of in (fast, begins_in_the_middle)]
+            assert results[0] == results[1]
+    finally:
+        sys.settrace(before)
+    assert log == []

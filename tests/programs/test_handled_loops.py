@@ -420,3 +420,39 @@ def test_nothing_is_held_on_to(function: Callable[..., Any]) -> None:
     LOG.clear()
     gc.collect()
     assert sys.getrefcount(x) == count and len(died) == 3
+
+
+def caught_at_once(n: int, x: Any) -> Any:
+    caught = 0
+    for i in range(n):
+        x = x + 1.0
+        if i == 9:
+            continue
+        try:
+            raise ValueError(i)
+        except ValueError:
+            caught += 1
+    return caught, x
+
+
+def caught_in_a_nest(n: int, x: Any) -> Any:
+    pairs, caught = [(k * 0.5, k) for k in range(5)], 0
+    for _, (t, k) in enumerate(pairs):
+        x = x + t
+        for i in range(n):
+            if i == 9:
+                continue
+            try:
+                raise ValueError(i)
+            except ValueError:
+                caught += k
+    return caught, x
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("compiler", [dynamo_lite.compile, watched.compile_loops])
+@pytest.mark.parametrize("plain", [caught_at_once, caught_in_a_nest])
+def test_what_each_iteration_raises_and_handles_goes_round_in_the_loop(plain: Any, compiler: Any, backend: str) -> None:
+    fast = compiler(plain, backend=backend, options=OPTIONS)
+    for n in (7, 8, 9, 10, 12) * 4:
+        assert repr(fast(n, np.ones(3))) == repr(plain(n, np.ones(3)))

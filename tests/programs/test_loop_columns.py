@@ -500,3 +500,30 @@ def test_column(value: Any, path: str, want: Any) -> None:
 def test_what_is_no_path(path: str) -> None:
     with pytest.raises(ValueError, match="is no path"):
         _C.column([], path)
+
+
+class Point:
+    def __init__(self, x: float) -> None:
+        self.x = x
+
+
+def stored_beside_objects(points: Any, sums: Any, x: Any) -> Any:
+    for i, point in enumerate(points):
+        sums[-1] += 1
+        x[i % 3] += point.x
+    return sums, x
+
+
+def stored_beside_tuples(pairs: Any, sums: Any, x: Any) -> Any:
+    for i, pair in enumerate(pairs):
+        sums[-1] += 1
+        x[i % 3] += pair[0] * pair[1]
+    return sums, x
+
+
+@pytest.mark.parametrize("plain", [stored_beside_objects, stored_beside_tuples])
+def test_a_list_of_others_is_read_beside_one_that_is_stored_to(plain: Any) -> None:
+    fast: Any = dynamo_lite.compile(plain, backend="reference", options={"cost_model": False, "check": 1})
+    for n in (70, 71, 70):
+        items = [Point(i * 0.5) if plain is stored_beside_objects else (i * 0.5, i) for i in range(n)]
+        assert repr(fast(items, [0.5, 1.0], np.zeros(3))) == repr(plain(items, [0.5, 1.0], np.zeros(3)))

@@ -496,3 +496,17 @@ def test_numbers_that_capture_knows_are_new_in_each_iteration(statements: str, b
                 same = [[one is other for one in found] for other in found]
                 results.append((list(map(repr, found)), same))
             assert results[0] == results[1] == results[2]
+
+
+SAME = ("complex(y[0])", "y[1][:]", "y[1] * 1", "y[1] + ''", "'' + y[1]", "y[1][::1]", "1 * y[2]", "y[2][:]", "+y[3]")
+
+
+@pytest.mark.parametrize("expression", SAME)
+def test_what_python_hands_back_is_the_object_of_that_call(expression: str) -> None:
+    names: dict[str, Any] = {}
+    exec(f"def f(x, y):\n    return {expression}, x * 2.0\n", names)
+    fast: Any = dynamo_lite.compile(names["f"], options=OPTIONS)
+    for _ in range(3):
+        y = [complex(1.5, float("2.5")), "".join(["a", "bc"]), bytes(bytearray(b"xyz")), float("1.25")]
+        of = [any(function(np.ones(3), y)[0] is one for one in y) for function in (names["f"], fast)]
+        assert of == [True, True]

@@ -14,7 +14,7 @@ from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
-from dynamo_lite.capture.numbers import as_scalar, holds
+from dynamo_lite.capture.numbers import as_operand, as_scalar, holds
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
@@ -328,7 +328,9 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return one if one is not None else get_item(machine, SequenceValue(None, tuple, among), whole)
         case ConstantValue() if isinstance(container.value, str | bytes | tuple):
             found = python_result(operator.getitem, container.value, constant_index(machine, index))
-            return constant_value(found.value) if type(found) is ConstantValue else found
+            if type(found) is ConstantValue and isinstance(found.value, tuple):
+                return constant_value(found.value)
+            return as_operand(found, (container, container))
     raise Break("unsupported-operation", f"indexing {a_kind(container)}")
 
 

@@ -17,6 +17,7 @@ from dynamo_lite.capture.iterators import extend
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import (
     PYTHON_OPERATORS,
+    as_operand,
     as_scalar,
     number_binary,
     number_compare,
@@ -147,7 +148,9 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if op == "*" and isinstance(rhs, SequenceValue) and as_scalar(lhs) is not None:
         return _repeated(machine, rhs, lhs)
     if _plain(lhs) and _plain(rhs):
-        return python_result(PYTHON_OPERATORS[op], as_constant(machine, lhs), as_constant(machine, rhs))
+        known = [ConstantValue(None, as_constant(machine, one)) for one in (lhs, rhs)]
+        found = python_result(PYTHON_OPERATORS[op], *(one.value for one in known))
+        return as_operand(found, *zip((lhs, rhs), known, strict=True))
     raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
 
 
