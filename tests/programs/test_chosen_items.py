@@ -131,7 +131,41 @@ def spoken(k: Any, x: Any) -> Any:
     return across, said, last
 
 
-FUNCTIONS = [keyed, counted, changed, spoken, affine, moved, written, handed_out, compared, replaced, several_types]
+HOME = (1, 1)
+
+
+def walked(k: Any, x: Any) -> Any:
+    seen, at, homes = np.zeros((6, 6)), HOME, []
+    for i in range(len(k)):
+        row, column = at
+        if k[i] == 0:
+            row = max(row - 1, 0)
+        elif k[i] == 1:
+            column = min(column + 1, 5)
+        else:
+            row, column = min(row + 1, 5), max(column - 1, 0)
+        there = (row, column)
+        seen[there] += x[i] + seen[at]
+        at = there if (row, column) != (5, 0) else HOME
+        if at == (1, 1):
+            homes.append(i)
+    return seen, at, at == HOME, homes
+
+
+def begun(k: Any, x: Any) -> Any:
+    at, total = (0, 0.5), 0.0
+    for i in range(len(k)):
+        if k[i] > 0:
+            at = (k[i], x[i])
+        elif k[i] < -1:
+            at = (1, 2)
+        first, second = at
+        total += first * second
+    return at, total
+
+
+FUNCTIONS = [walked, begun, keyed, counted, changed, spoken]
+FUNCTIONS += [affine, moved, written, handed_out, compared, replaced, several_types]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -145,7 +179,7 @@ def test_items_that_a_loop_chooses(function: Any, backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("function", [affine, moved, written, keyed])
+@pytest.mark.parametrize("function", [affine, moved, written, keyed, walked])
 def test_their_loops_are_native(function: Any, backend: str) -> None:
     fast = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
     fast(np.array([0, 1, 2, 1, 0, 2, 2, 1, 0, 1]), np.linspace(0.0, 1.0, 16))

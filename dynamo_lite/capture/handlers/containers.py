@@ -180,6 +180,7 @@ def list_to_tuple(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("UNPACK_SEQUENCE")
 def unpack_sequence(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = machine.pop(frame)
+    value = _by_parts(machine, value) or value
     if isinstance(value, ListValue):
         items = object_lists.unpack(machine, value, instr.arg)
     elif isinstance(value, ArrayValue):
@@ -432,6 +433,28 @@ def _parts_of(item: Value) -> list[Value] | None:
     return None
 
 
+def _by_parts(machine: Machine, value: Value) -> SequenceValue | None:
+    """One tuple of numbers or another, where nobody asks which object it is, as one of numbers that are one or another;
+    None for other values."""
+    if not isinstance(value, EitherValue) or isinstance(value.condition, Value):
+        return None
+    sides = []
+    for one in (value.first, value.second):
+        one = realise(machine.tracer, one)
+        found = _by_parts(machine, one) if isinstance(one, EitherValue) else one
+        parts = None if found is None else _parts_of(found)
+        if parts is None or not all(_is_number(realise(machine.tracer, part)) for part in parts):
+            return None
+        sides.append(parts)
+    if len(sides[0]) != len(sides[1]):
+        return None
+    return SequenceValue(None, tuple, [choose(machine, value.condition, *pair) for pair in zip(*sides, strict=True)])
+
+
+def _is_number(part: Value) -> bool:
+    return isinstance(part, EitherValue) or as_scalar(part) is not None
+
+
 def _is_taken_apart(machine: Machine) -> bool:
     """Whether what the instruction at hand yields is unpacked by the next one, here or where inlined calls return to,
     so that nobody can tell which tuple it was."""
@@ -477,6 +500,7 @@ def _constant_int(machine: Machine, value: Value) -> Any:
 
 def _as_index(machine: Machine, index: Value) -> Value:
     """An index of an array, in which an integer that is Python's or NumPy's, `min(k, n)` say, is the number it is."""
+    index = _by_parts(machine, index) or index
     if isinstance(index, EitherValue):
         graph = machine.tracer.graph
         if index.whole is None or index.whole[0] is not graph:  # `x[i:j] *= 2` asks twice
