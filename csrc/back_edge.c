@@ -21,14 +21,18 @@ dl_back_edge_ask(PyObject *on_hot, PyObject *poll, DlFrame *frame, PyCodeObject 
 {
     PyObject *all = dl_pyframe_slot_names(code), *function = Py_NewRef(dl_pyframe_function(frame));
     PyObject *stack = PyTuple_New(depth), *own = PyTuple_New(depth), *names = PyList_New(0);
-    PyObject *values = PyList_New(0), *sole = PyList_New(0), *answer = NULL;
+    PyObject *values = PyList_New(0), *sole = PyList_New(0), *answer = NULL, *given = NULL;
     if (stack == NULL || own == NULL || names == NULL || values == NULL || sole == NULL) {
         goto done;
+    }
+    if (PyTuple_GET_SIZE(all) > 0 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(all, 0), ".0") == 0) {
+        given = dl_pyframe_slot(frame, 0); /* of a comprehension, which has its iterator in a variable, too */
     }
     for (int i = 0; i < depth; i++) {
         PyObject *item = dl_pyframe_stack_item(frame, i);
         PyTuple_SET_ITEM(stack, i, item);
-        PyTuple_SET_ITEM(own, i, Py_NewRef(Py_REFCNT(item) == 2 ? Py_True : Py_False)); /* the stack's and the tuple's */
+        int known = item == given ? 4 : 2; /* the stack's and the tuple's, the variable's and `given` */
+        PyTuple_SET_ITEM(own, i, Py_NewRef(Py_REFCNT(item) == known ? Py_True : Py_False));
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all) - dl_pyframe_n_free(code); i++) {
         PyObject *value = dl_pyframe_slot(frame, i);
@@ -40,6 +44,7 @@ dl_back_edge_ask(PyObject *on_hot, PyObject *poll, DlFrame *frame, PyCodeObject 
             goto done;
         }
     }
+    Py_CLEAR(given);
     DlDeferral deferral;
     uint64_t began = dl_now();
     dl_hook_pause();
@@ -51,6 +56,7 @@ dl_back_edge_ask(PyObject *on_hot, PyObject *poll, DlFrame *frame, PyCodeObject 
     dl_thread.answering += dl_now() - began;
     dl_thread.left = answer ? DL_STAYED : DL_RAISED;
 done:
+    Py_XDECREF(given);
     Py_XDECREF(stack);
     Py_XDECREF(own);
     Py_XDECREF(names);

@@ -422,6 +422,8 @@ begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         poll->off = PyFunction_GET_CODE(function) != made;
     }
     if (is_own && !poll->off) {
+        /* NB: the next function that is made of a code object in a short function, at its next call, goes on without. */
+        poll->off = (code->co_flags & CO_NESTED) != 0;
         PyThreadState *tstate = PyThreadState_Get();
         dl_hook_lend(tstate);
         value = call_with_slots(poll, frame, function, code);

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from dynamo_lite import policy
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.pycode import Code, Loop, decoded, successors
+from dynamo_lite.pycode import Code, Loop, decoded, is_comprehension, successors
 
 OF_ARRAYS, OF_NUMBERS, OF_ELEMENTS = 1, 2, 3
 _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
@@ -147,7 +147,10 @@ def _operations_of(
             found["CALL"] += _OF_MATRICES
         if instr.op == "LOAD_METHOD" and instr.arg in _OF_SMALL_ARRAYS:
             found["method"] += 1
-        elif not (instr.op == "LOAD_METHOD" and (module is not None or instr.arg in _OF_NUMBERS_TOO)):
+        elif not (
+            (instr.op == "LOAD_METHOD" and (module is not None or instr.arg in _OF_NUMBERS_TOO))
+            or (instr.op == "LIST_APPEND" and is_comprehension(code))
+        ):
             found[instr.op] += 1
     return found
 

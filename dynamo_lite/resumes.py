@@ -23,6 +23,7 @@ from dynamo_lite.capture.targets import Target, code_of, locals_taken
 from dynamo_lite.capture.trace import empty_closure
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import (
+    GIVEN,
     Answers,
     Code,
     Loop,
@@ -34,6 +35,7 @@ from dynamo_lite.pycode import (
     decoded,
     handlers_at,
     in_order,
+    is_comprehension,
     liveness,
     loops,
     own_cells,
@@ -162,22 +164,23 @@ class Resumes:
         holds.
         """
         kinds, items = [], []
+        code = decoded(function.__code__)
+        shows = reads_frame(code)
         for item, is_own in zip(stack, own, strict=True):
-            rest = rest_of_iterator(item) if is_own else None
+            rest = rest_of_iterator(item) if is_own and not (shows and is_comprehension(code)) else None
             kinds.append("value" if rest is None else "rest")
             items.append(item if rest is None else rest)
-        code = decoded(function.__code__)
         if handlers_at(code, header) is not None:
             _C.hold_interrupts()
         cells, bound, held = own_cells(code), {}, {}
-        live = frozenset(names) if reads_frame(code) else liveness(code)[header]
+        live = frozenset(names) if shows else liveness(code)[header]
         # NB: in the order of graph breaks, and with no more than they hand on: so there is one resume function. Arrays
         # are handed on, though nobody reads them: plain code may have taken their address.
         known = {name: (value, is_sole) for name, value, is_sole in zip(names, values, sole, strict=True)}
         for name in in_order(code, known):
             value, is_sole = known[name]
             if name not in cells:
-                if name in live or type(value) not in _NUMBERS:
+                if name in live or (type(value) not in _NUMBERS and name != GIVEN):
                     bound[name] = value
             elif not is_sole:
                 held[name] = value

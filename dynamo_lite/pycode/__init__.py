@@ -34,7 +34,17 @@ from dynamo_lite.pycode.flow import natural_loop, own_cells, reached, stack_dept
 from dynamo_lite.pycode.liveness import assigned, liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
-from dynamo_lite.pycode.polls import Answers, Loop, MakePoll, loops, polled, runs_out, watched_loops
+from dynamo_lite.pycode.polls import (
+    GIVEN,
+    Answers,
+    Loop,
+    MakePoll,
+    is_comprehension,
+    loops,
+    polled,
+    runs_out,
+    watched_loops,
+)
 from dynamo_lite.pycode.version import FACTS
 
 if TYPE_CHECKING:
@@ -59,6 +69,7 @@ null_below_callable: bool = FACTS.null_below_callable
 __all__ = [
     "CO_GENERATOR_KINDS",
     "CO_NEWLOCALS",
+    "GIVEN",
     "ITEM",
     "OPCODES",
     "Answers",
@@ -86,6 +97,7 @@ __all__ = [
     "handles_exception",
     "has_handlers",
     "in_order",
+    "is_comprehension",
     "liveness",
     "loops",
     "may_loop",

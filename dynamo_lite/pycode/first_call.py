@@ -28,6 +28,7 @@ from functools import cache
 from dynamo_lite.pycode.code import CO_GENERATOR_KINDS, CO_NEWLOCALS, CO_OPTIMIZED, Instr, skeleton
 from dynamo_lite.pycode.decode import stand_for
 from dynamo_lite.pycode.encode import assemble
+from dynamo_lite.pycode.module_code import holds_loop, may_loop
 from dynamo_lite.pycode.tables import location_table, shifted_exceptions
 from dynamo_lite.pycode.version import FACTS
 
@@ -42,7 +43,8 @@ def with_questions(
     go_on: object,
     polled: Callable[[types.CodeType], types.CodeType],
 ) -> types.CodeType:
-    """The code of a module, or of a class, with prefixes before that of its functions.
+    """The code of a module, or of a class, with prefixes before that of its functions; likewise of a function without
+    loops, which may be called once and have comprehensions or inner functions that take long.
 
     polled: gives at once what cannot get a prefix its polls.
     """
@@ -72,11 +74,13 @@ def _with_question(
     for at in range(0, len(prefix), 2):
         if prefix[at] == _LOAD_CONST:
             prefix[at + 1] += n
+    waits = not may_loop(code) and holds_loop(code)  # others get polls, with all that is in them, at their first call
+    inner = with_questions(code, make_poll, go_on, polled) if waits else code
     units = len(prefix) // 2
     nowhere = location_table([((None, None, None, None), units)], code.co_firstlineno)
     made = code.replace(
         co_code=bytes(prefix) + code.co_code,
-        co_consts=(*code.co_consts, make_poll(code), go_on),
+        co_consts=(*inner.co_consts, make_poll(code), go_on),
         co_stacksize=max(code.co_stacksize, _STACK),
         co_linetable=nowhere + code.co_linetable,
         co_exceptiontable=shifted_exceptions(code.co_exceptiontable, units),

@@ -25,6 +25,11 @@ def may_loop(code: types.CodeType) -> bool:
     return not _BACK.isdisjoint(code.co_code[::2])
 
 
+def holds_loop(code: types.CodeType) -> bool:
+    """Whether there may be a loop in it, or in a function in it: that of a comprehension, say."""
+    return may_loop(code) or any(isinstance(const, types.CodeType) and holds_loop(const) for const in code.co_consts)
+
+
 def is_module(code: Code) -> bool:
     """Whether it is a module's, whose locals are its globals if it is run as one."""
     return code.name == "<module>" and not code.flags & (CO_OPTIMIZED | CO_NEWLOCALS)
@@ -71,4 +76,4 @@ def _is_ours(variable: str) -> bool:
     return not variable.isidentifier()
 
 
-__all__ = ["as_function", "as_module", "is_module", "known_flags", "may_loop", "native_flags"]
+__all__ = ["as_function", "as_module", "holds_loop", "is_module", "known_flags", "may_loop", "native_flags"]

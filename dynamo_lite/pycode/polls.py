@@ -22,6 +22,7 @@ over, and the last copy alone asks.
 
 from __future__ import annotations
 
+import builtins
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -70,10 +71,19 @@ class Loop:
         return self.edges[-1]
 
 
+GIVEN = ".0"  # the variable in which a comprehension's function has the iterator that it was given
+
+
+def is_comprehension(code: Code) -> bool:
+    """Whether it is the function of a list, set or dict comprehension (up to 3.11), or goes on with one: the result
+    lies on the stack below the iterators."""
+    return code.name in ("<listcomp>", "<setcomp>", "<dictcomp>")
+
+
 @remembered
 def loops(code: Code) -> list[Loop]:
     """The loops at whose header the stack holds the iterators of the `for` loops around it and what leaves the `with`
-    blocks around it, and nothing else.
+    blocks around it, below them the result of a comprehension whose function that is, and nothing else.
 
     Others stand in the middle of an expression, or in an exception handler.
     """
@@ -92,6 +102,7 @@ def loops(code: Code) -> list[Loop]:
         around = [loop for loop in found if header in loop.body]
         over = "for" if code.instrs[header].op == "FOR_ITER" else "while"
         slots = sum(loop.over == "for" for loop in around) + (over == "for") + _withs(code, header)
+        slots += is_comprehension(code)
         outer = around[-1].header if around else None
         if depths[header] == slots:
             found.append(Loop(header, body, tuple(edges[header]), slots, over, outer))
@@ -107,12 +118,26 @@ def watched_loops(code: Code, together: int = 0) -> list[Loop]:
 @remembered
 def _watched(code: Code, together: int) -> list[Loop]:
     found = list(loops(code))
+    if is_comprehension(code):
+        found = [loop for loop in found if _takes_long(code, loop)]
     for loop in reversed(found):  # the innermost first
         is_inner = loop.outer is not None and all(one.outer != loop.header for one in found)
         if is_inner and _is_short(code, loop):
             found.remove(loop)
     inner = {loop.header for loop in found} - {loop.outer for loop in found}
     return [replace(loop, copies=_copies(code, loop, together)) if loop.header in inner else loop for loop in found]
+
+
+_LONG = 4  # operations of a round, for which the question is little
+
+
+def _takes_long(code: Code, loop: Loop) -> bool:
+    """Whether a round of a comprehension is long enough that nobody feels a question in it, which no copy on the same
+    line can spare: it calls more than what is built in, or computes more than `[x * x for x in values]`."""
+    body = [code.instrs[index] for index in loop.body]
+    calls = sum(instr.op in _CALLS for instr in body)
+    built_in = sum(instr.op == "LOAD_GLOBAL" and hasattr(builtins, str(instr.arg)) for instr in body)
+    return calls > built_in or _operations(body) >= _LONG
 
 
 _FEW = 8  # rounds
@@ -441,4 +466,4 @@ def _written(
     return result, polls
 
 
-__all__ = ["Answers", "Loop", "MakePoll", "loops", "polled", "watched_loops", "with_polls"]
+__all__ = ["GIVEN", "Answers", "Loop", "MakePoll", "is_comprehension", "loops", "polled", "watched_loops", "with_polls"]

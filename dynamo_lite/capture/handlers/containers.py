@@ -137,11 +137,15 @@ def _own_list(machine: Machine, value: Value, what: str) -> SequenceValue:
 @handles("LIST_APPEND")
 def list_append(machine: Machine, frame: Frame, instr: Instr) -> None:
     item = frame.stack.pop()
-    target = realise(machine.tracer, frame.stack[-instr.arg])
+    outside = frame.stack[-instr.arg]
+    if isinstance(outside, LazyValue) and type(outside.concrete) is list:  # of a comprehension that was entered
+        lists.append_outside(machine, outside, item)
+        return
+    target = realise(machine.tracer, outside)
     if isinstance(target, ListValue):
         object_lists.put(machine, target, None, item)
         return
-    lists.append(machine, _own_list(machine, frame.stack[-instr.arg], "a list display"), item)
+    lists.append(machine, _own_list(machine, target, "a list display"), item)
 
 
 @handles("LIST_EXTEND")
@@ -155,7 +159,10 @@ def list_extend(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("MAP_ADD")
 def map_add(machine: Machine, frame: Frame, instr: Instr) -> None:
     key, item = frame.popn(2)
-    target = realise(machine.tracer, frame.stack[-instr.arg])
+    outside = frame.stack[-instr.arg]
+    if isinstance(outside, LazyValue) and lists.put_outside(machine, outside, key, item):
+        return
+    target = realise(machine.tracer, outside)
     if not isinstance(target, DictValue) or target.source is not None:
         raise Break("side-effect-container", "a dict display")
     if not lists.put(machine, target, realise(machine.tracer, key), item):
