@@ -377,3 +377,25 @@ def test_locals_die_in_the_order_in_which_the_function_has_them(compiler: Any) -
         assert results[0] == results[1]
         assert logs[0] == logs[1]
         assert logs[1][-4:] == ["z", "y", "b", "a"]
+
+
+def lives_on(x: Any, n: int, log: list[str]) -> Any:
+    i = 0
+    while True:
+        i += 1
+        if i >= n:
+            break
+        x = x * 0.5 + i
+        w = Named(str(i), log)  # noqa: F841
+    log.append("behind")
+    return x
+
+
+@pytest.mark.parametrize("compiler", [dynamo_lite.compile, watched.compile, watched.compile_loops])
+def test_what_a_loop_that_ends_at_once_does_not_store_to_lives_on(compiler: Any) -> None:
+    made = compiler(lives_on)
+    for n in (1, 2, 7, 8):
+        logs: tuple[list[str], list[str]] = ([], [])
+        results = [of(np.ones(3), n, log).tobytes() for of, log in zip((made, lives_on), logs, strict=True)]
+        assert results[0] == results[1]
+        assert logs[0] == logs[1]

@@ -156,7 +156,7 @@ class Attempt:
     became: dict[Path, NumberValue] = field(default_factory=dict)  # numbers after an iteration
     eithers: dict[Path, Either] = field(default_factory=dict)  # scalars that are NumPy's or Python's: their parts
     owners: dict[Place, Value] = field(default_factory=dict)  # of the places that it changes
-    around: dict[Place, Value | None] = field(default_factory=dict)  # what these hold before the loop
+    around: dict[Name, Value | None] = field(default_factory=dict)  # what it stores to holds before it
     handed: set[Path] = field(default_factory=set)  # of `held`: what no iteration reads
     closed: set[Path] = field(default_factory=set)  # of `final`: what they are is what they were if nothing runs
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
@@ -206,10 +206,9 @@ class Attempt:
         except Unreached as found:
             self.refuse(*found.args)
         self.works_on_computed = not is_while and any(map(is_computed, frame.locals.values()))
-        self.around = {place: get(tracer, owner, place.key) for place, owner in self.owners.items()}
-        places: frozenset[Name] = frozenset(self.owners)
-        self.stored: frozenset[Name] = places.union(names)
-        live = places.union(live_at[self.header], cells)
+        self.stored = frozenset[Name](self.owners).union(names)
+        self.around = {name: self._get(name) for name in self.stored}
+        live = frozenset[Name](self.owners).union(live_at[self.header], cells)
         self.read |= {place for place in self.owners if self.plan.places[place] or self._is_read(place)}
         before = self.before = self._enter_locals(live)
         kept = self.read | exposed(frame.code, self.loop, self.header, behind, names, "FAST")
@@ -672,7 +671,8 @@ class Attempt:
             loop.params["pause"] = index, *(pause_at(self, pause, index) for pause in self.region.pauses)
         for name in self.stored:
             known = name in live and (name in before or self._is_left_by_iterations((name,)))
-            self.assign(name, value_behind(self, (name,), before.get(name), behind) if known else None)
+            was = self.around[name] if self.goes_on is False and type(name) is str and not self._get(name) else None
+            self.assign(name, value_behind(self, (name,), before.get(name), behind) if known else was)
 
     def _may_be_as_before(self, path: Path) -> bool:
         """Whether the number at `path` may be the object from before the loop, and no tag (objects.py) tells."""
