@@ -408,7 +408,7 @@ _ROWS = (
         "frame-introspection",
         "skip",
         "{detail} looks at frames or local variables",
-        "Avoid locals(), eval(), exec(), sys._getframe() and inspect in array code.",
+        "Avoid locals(), eval(), exec(), sys._getframe(), sys.settrace() and inspect in array code.",
     ),
     Reason(
         "nested-values",
