@@ -38,6 +38,7 @@ from dynamo_lite.capture.sameness import (
     types_agree,
     unchanged,
 )
+from dynamo_lite.capture.stand_ins import stand_in_node
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -77,7 +78,6 @@ from dynamo_lite.graph.scalar import (
     symbols_of,
     terms_of,
 )
-from dynamo_lite.graph.types import LIST, ArrayType
 
 GoesOn: TypeAlias = Scalar | Node
 Parts: TypeAlias = tuple[Value, Value | None, Value | None]  # see parts_of
@@ -259,6 +259,15 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
     return None
 
 
+def _is_kept(value: Value) -> bool:
+    """Whether a value is one of the objects that there are: a tuple from outside, a string, None."""
+    if isinstance(value, EitherValue):
+        return not isinstance(value.condition, Value) and _is_kept(value.first) and _is_kept(value.second)
+    if isinstance(value, SequenceValue):
+        return value.kind is tuple and value.source is not None
+    return isinstance(value, ConstantValue) and type(value.value) in (str, bytes, tuple, type(None))
+
+
 def beside(parts: Parts, kept: Value | None) -> Parts:
     """The parts of a Python number beside what is otherwise None, or a number of another kind that comes later in the
     order of their names: it stands where what the segment makes does."""
@@ -407,6 +416,10 @@ class Merge:
         numbers = self.of_two_kinds(what, self.by_kind(first, self.then), self.by_kind(second, self.orelse))
         if numbers is not None:
             return numbers
+        if _is_kept(first) and _is_kept(second):
+            flag = self.value(what, (ConstantValue(None, True), ConstantValue(None, False)), (True, True))
+            self.eithers.append(EitherValue(None, flag, _handed(self, first, 0), _handed(self, second, 1)))
+            return self.eithers[-1]
         self.refuse("loop-state", f"{what}, which is of one type in one branch and of another in the other")
 
     def of_two_sizes(self, first: ArrayValue, second: ArrayValue) -> ArrayValue:
@@ -422,7 +435,8 @@ class Merge:
 
     def goes_by_items(self, first: Value, second: Value) -> bool:
         """Whether what stands for two values has what stands for their items."""
-        return (has_items(first) or is_object(first)) and is_like(first, second)
+        are_made_here = all(has_items(one) or is_object(one) for one in (first, second))
+        return are_made_here and is_like(first, second)
 
     def parts(self, value: Value, region: Region) -> Parts | None:
         """The parts of a value of one branch."""
@@ -635,30 +649,6 @@ def merge_of(
     return StraightMerge(tracer, refuse, then, orelse, objects=objects)
 
 
-def _is_size(tracer: Tracer, dim: Scalar) -> bool:
-    """Whether an array of any graph may have an axis of so many elements: what is known of them where a type was found
-    need not be known elsewhere."""
-    return not tracer.varies(dim) and tracer.relate(make("ge", dim, 0)) and not tracer.relate(make("eq", dim, 1))
-
-
-def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
-    """A node of that type whose value nobody reads; None where its size is not known in the graph at hand."""
-    if type_ == LIST:
-        return ops.lists.new_container(tracer.graph, list, tracer.location())
-    if type_.scalar:
-        constant = tracer.graph.add_constant(np.zeros((), type_.dtype)[()])
-        if not tracer.regions or type_.dtype.kind not in "biufc":
-            return constant
-        # A constant is one object, which may not leave machine code; what is computed may.
-        copied = "logical_not" if type_.dtype.kind == "b" else "positive"
-        return ops.call(tracer.graph, copied, (constant,), {}, tracer.location())
-    if not all(isinstance(dim, int) or _is_size(tracer, dim) for dim in type_.shape):
-        return None
-    return ops.call(
-        tracer.graph, "empty", (), {"shape": type_.shape, "dtype": type_.dtype, "order": "C"}, tracer.location()
-    )
-
-
 LENGTH: list[Callable[[Machine, ListValue], Value]] = []  # of object_lists.py, which this one is used by
 
 
@@ -794,5 +784,5 @@ def as_whole(machine: Machine, value: Value) -> Value:
 __all__ = [
     *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside_none"),
     *("break_", "choose", "data_condition", "either_way", "is_none", "may_choose", "merge_of", "narrowed"),
-    *("none_condition", "parts_of", "split", "stand_in_node"),
+    *("none_condition", "parts_of", "split"),
 ]

@@ -17,11 +17,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TypeAlias
 
-from dynamo_lite.capture.choices import are_like, beside, parts_of, stand_in_node
+from dynamo_lite.capture.choices import are_like, beside, parts_of
 from dynamo_lite.capture.complex_numbers import of_parts
 from dynamo_lite.capture.listed_objects import first_of
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.stand_ins import stand_in_node
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,

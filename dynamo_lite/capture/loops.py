@@ -30,7 +30,6 @@ from dynamo_lite.capture.aggregates import (
 )
 from dynamo_lite.capture.aliases import require_told
 from dynamo_lite.capture.branches import GoesOn, Walk
-from dynamo_lite.capture.choices import stand_in_node
 from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.complex_numbers import parted
@@ -95,6 +94,7 @@ from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.restraints import place_in, place_of
 from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same
+from dynamo_lite.capture.stand_ins import stand_in_node
 from dynamo_lite.capture.state import Frame, Retry, StoresShow
 from dynamo_lite.capture.value import (
     ArrayValue,

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.copies import copies_of
 from tests.oracle import require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS
 
 
 def under_a_condition(x: Any) -> Any:
@@ -159,3 +161,53 @@ def test_a_tuple_that_inner_loops_replace_or_not(n: int) -> None:
         compile=dynamo_lite.compile,
         compile_options={"options": {"cost_model": False, "check": 1}},
     )
+
+
+HOME = (1, 1)
+
+
+def back_home(k: Any) -> Any:
+    at, other, hits = HOME, HOME, 0
+    for i in range(len(k)):
+        at = (i, i) if k[i] > 0 else HOME
+        if k[i] > 1:
+            other = (i, hits)
+        elif k[i] == 1:
+            other = HOME
+        if at == (1, 1):
+            hits += 1
+    return at is HOME, other is HOME, at, other, hits
+
+
+def constants(k: Any) -> Any:
+    move, x, y, found = (0, 0), 0, 0, []
+    for i in range(len(k)):
+        if k[i] == 0:
+            move = (0, 1)
+        elif k[i] == 1:
+            move = (1, 0)
+        elif k[i] == 2:
+            move = HOME
+        else:
+            move = (0, -1)
+        x += move[0]
+        dx, dy = move
+        y += dy - dx
+        word = "near" if abs(x) < 3 else "far" if k[i] else None
+        if word == "near" or word is None:
+            found.append(i)
+        found.append(word)
+    return x, y, found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [back_home, constants])
+def test_tuples_that_there_are_stay_the_objects_that_they_are(function: Any, backend: str) -> None:
+    for seed in range(6):
+        k = np.random.default_rng(seed).integers(0, 4, 24)
+        k[-1] = seed % 4
+        options = {"backend": backend, "options": OPTIONS}
+        require_equal(function, copies_of(k), compile=dynamo_lite.compile, compile_options=options)
+    fast = dynamo_lite.compile(constants, backend=backend, options=OPTIONS)
+    fast(np.arange(20) % 4)
+    assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}, fast.explain()
