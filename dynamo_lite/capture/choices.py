@@ -721,7 +721,12 @@ def none_condition(machine: Machine, value: Value) -> GoesOn | None:
     if not isinstance(value.condition, Value) and not either and ways[0] is not ways[1]:
         condition: GoesOn = value.condition
         return condition if ways[0] else simplify(negate(as_number_here(machine, condition)))
-    found = split(machine, value, lambda one: ConstantValue(None, is_none(realise(machine.tracer, one))))
+
+    def asked(one: Value) -> Value:
+        one = realise(machine.tracer, one)
+        return split(machine, one, asked) if isinstance(one, EitherValue) else ConstantValue(None, is_none(one))
+
+    found = split(machine, value, asked)
     return data_condition(machine, found) if not isinstance(found, ConstantValue) else bool(found.value)
 
 
