@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from typing import ClassVar, NoReturn, TypeAlias
 
 import numpy as np
@@ -48,6 +49,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     EitherValue,
     FewValue,
+    LazyValue,
     ListedObject,
     ListValue,
     NumberValue,
@@ -312,6 +314,7 @@ def _is_of(value: Value | None, region: Region) -> bool:
 
 def are_like(one: Value, other: Value) -> bool:
     """Whether two parts are of one type, so that a loop or a choice can hand out either."""
+    one, other = ((value.known or value) if isinstance(value, LazyValue) else value for value in (one, other))
     if has_items(one) and has_items(other):
         return is_like(one, other) and all(map(are_like, one.items, other.items))  # type: ignore[attr-defined]
     return _alike(one, other) or same(one, other)
@@ -721,13 +724,16 @@ def none_condition(machine: Machine, value: Value) -> GoesOn | None:
     if not isinstance(value.condition, Value) and not either and ways[0] is not ways[1]:
         condition: GoesOn = value.condition
         return condition if ways[0] else simplify(negate(as_number_here(machine, condition)))
-
-    def asked(one: Value) -> Value:
-        one = realise(machine.tracer, one)
-        return split(machine, one, asked) if isinstance(one, EitherValue) else ConstantValue(None, is_none(one))
-
-    found = split(machine, value, asked)
+    found = split(machine, value, partial(_is_none, machine))
     return data_condition(machine, found) if not isinstance(found, ConstantValue) else bool(found.value)
+
+
+def _is_none(machine: Machine, value: Value) -> Value:
+    """Whether one of the values that something may be is None. NB: no function that holds itself, and the machine."""
+    value = realise(machine.tracer, value)
+    if isinstance(value, EitherValue):
+        return split(machine, value, partial(_is_none, machine))
+    return ConstantValue(None, is_none(value))
 
 
 def narrowed(value: Value | None, condition: GoesOn, truth: bool) -> Value | None:
