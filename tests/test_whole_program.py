@@ -883,7 +883,7 @@ def test_rounds_that_clearly_lose_are_few(capsys: pytest.CaptureFixture[str]) ->
 
         def run(*given: Any) -> Any:
             runs.append(1)
-            ends = time.thread_time() + 0.02
+            ends = time.thread_time() + 0.1
             while time.thread_time() < ends:
                 pass
             return made(*given)
