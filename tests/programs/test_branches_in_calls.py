@@ -171,6 +171,7 @@ def test_what_is_changed_on_one_way_only(fn: Any, backend: str) -> None:
 
     for options in ({}, {"check": 1}, {"cost_model": False}):
         arrays = [np.random.default_rng(seed).random(6) * (1 if seed % 3 else 0.4) for seed in range(8)]
+        arrays += [np.sort(arrays[0]), np.sort(arrays[1])[::-1].copy(), np.sort(arrays[2])]
         for fast in (fn, dynamo_lite.compile(fn, backend=backend, options=options)):
             if fast is fn:
                 expected = [_attempt(shown, a) for a in arrays]
