@@ -164,7 +164,22 @@ def begun(k: Any, x: Any) -> Any:
     return at, total
 
 
-FUNCTIONS = [walked, begun, keyed, counted, changed, spoken]
+MATRICES = [np.array([[0.0, 0.5], [0.25, -1.0]]), np.array([[0.85, 0.04], [-0.04, 0.85]]), np.eye(2)]
+SHORT = [0.5, 1.5, -2.0]
+OFFSETS = [[0, 0], [0, 1.6], [0.5, True]]
+
+
+def from_outside(k: Any, x: Any) -> Any:
+    at, total = x[:2] * 1.0, 0.0
+    for i in range(len(k)):
+        at = MATRICES[k[i]] @ at + SHORT[k[i]] + OFFSETS[k[i]]
+        total += SHORT[k[i] - 1]
+        if MATRICES[k[i]] is MATRICES[1]:
+            total += 100.0
+    return at, total
+
+
+FUNCTIONS = [from_outside, walked, begun, keyed, counted, changed, spoken]
 FUNCTIONS += [affine, moved, written, handed_out, compared, replaced, several_types]
 
 
@@ -184,3 +199,62 @@ def test_their_loops_are_native(function: Any, backend: str) -> None:
     fast = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
     fast(np.array([0, 1, 2, 1, 0, 2, 2, 1, 0, 1]), np.linspace(0.0, 1.0, 16))
     assert is_native(fast), fast.explain()
+
+
+def stored_to(k: Any, x: Any, lists: Any) -> Any:
+    total = 0.0
+    for i in range(len(k)):
+        lists[0][1] = x[i]
+        total += np.sum(x[:2] + lists[k[i]])
+    return total, lists
+
+
+def stored_to_the_chosen(k: Any, x: Any, lists: Any) -> Any:
+    total = 0.0
+    for i in range(len(k)):
+        one = lists[k[i]]
+        one[0] = x[i] * 2.0
+        total += lists[0][0] + lists[k[i]][1]
+    return total, lists
+
+
+def replaced_lists(k: Any, x: Any, lists: Any) -> Any:
+    total = 0.0
+    for i in range(len(k)):
+        if k[i] == 1:
+            lists[2] = [i, 0.25]
+        total += np.sum(x[:2] * lists[k[i]])
+    return total, lists
+
+
+def appended_to(k: Any, x: Any, lists: Any) -> Any:
+    total = 0.0
+    for i in range(len(k)):
+        total += np.sum(lists[k[i]])
+        if k[i] == 0:
+            lists[1].append(i)
+    return total, lists
+
+
+def handed_on(k: Any, x: Any, lists: Any) -> Any:
+    found, last = [], None
+    for i in range(len(k)):
+        last = lists[k[i]]
+        found.append(last[0] + lists[k[i]][1])
+    return found, last, lists
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [stored_to, stored_to_the_chosen, replaced_lists, appended_to, handed_on])
+def test_lists_from_outside_that_a_loop_changes(function: Any, backend: str) -> None:
+    def lists(kind: int) -> Any:
+        first = [0, 1.5]
+        return [first, [1.0, 2], first] if kind == 1 else [first, [1.0, 2], [0.5, 3]]
+
+    rng = np.random.default_rng(0)
+    for kind in (0, 1):
+        for high in (3, 4):
+            arguments = copies_of(rng.integers(0, high, 20), rng.random(26), lists(kind))
+            for cost_model in (True, False):
+                options = {"backend": backend, "options": {**OPTIONS, "cost_model": cost_model}}
+                require_equal(function, arguments, compile=dynamo_lite.compile, compile_options=options)

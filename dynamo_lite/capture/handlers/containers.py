@@ -9,12 +9,13 @@ from typing import Any
 
 from dynamo_lite import ops
 from dynamo_lite.capture import cells, columns, lists, numpy_rules, object_lists, places, rows
-from dynamo_lite.capture.choices import choose, is_none, split
+from dynamo_lite.capture.choices import choose, either_way, is_none, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import as_operand, as_scalar, holds
+from dynamo_lite.capture.sameness import types_agree
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
@@ -44,7 +45,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.words import source_text
-from dynamo_lite.capture.wrap import is_changed_unread, present, realise
+from dynamo_lite.capture.wrap import is_changed_unread, layout_of, present, realise
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
 from dynamo_lite.pycode import Instr
 
@@ -283,7 +284,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 item = None if back is None else lists.latest(machine.tracer, container, back)
                 if item is not None:
                     return item
-                one = None if container.is_grown else _one_of(machine, container.known, index.expr)
+                is_open = container.is_grown or _has_columns(machine, container)
+                one = None if is_open else _one_of(machine, container.known, index.expr)
                 if one is not None:
                     return one
                 columns.open_columns(machine.tracer, container)
@@ -351,6 +353,14 @@ def _is_open(machine: Machine, index: Value) -> bool:
     return isinstance(whole, NumberValue) and machine.tracer.in_loop and machine.tracer.varies(whole.expr)
 
 
+def _has_columns(machine: Machine, container: SequenceValue) -> bool:
+    """Whether a short list from outside is one that columns (columns.py) stand for, whatever its length."""
+    if container.source is None or len(container.known) > _FEW:
+        return False
+    found = (obj for obj, one in machine.tracer.wrapped.values() if one is container)
+    return layout_of(next(found, ())) is not None
+
+
 def _one_of(machine: Machine, items: list[Value], index: Scalar) -> Value | None:
     """The item with that number, from the end where it is negative, of a few numbers of one kind, strings, arrays of
     one type, or lists or tuples of numbers; None for other items. An index that is none of theirs declines."""
@@ -404,28 +414,32 @@ def _chosen(machine: Machine, items: list[Value], tests: Callable[[], list[Scala
     for group in among:
         found = group[-1]
         for condition, item in list(zip(conditions, group, strict=True))[-2::-1]:
-            found = choose(machine, condition, item, found)
+            one, other = (partial(_itself, value) for value in (item, found))
+            is_array = isinstance(item, ArrayValue)
+            found = either_way(machine, condition, one, other) if is_array else choose(machine, condition, item, found)
         parts.append(found)
     return SequenceValue(None, tuple, parts) if by_parts else parts[0]
 
 
+def _itself(value: Value) -> Value:
+    return value
+
+
 def _are_alike(tracer: Tracer, items: list[Value]) -> bool:
-    """Whether items are numbers of one kind, strings, arrays of one type, or lists or tuples of numbers; lists are made
-    here, so that nobody else changes them."""
+    """Whether items are numbers of one kind, strings, arrays of one type, or lists or tuples of numbers."""
     if all(isinstance(item, ConstantValue) and type(item.value) is str for item in items):
         return True
     numbers = [as_scalar(item) for item in items]
     kinds = {None if number is None else kind_of(number) for number in numbers}
     if len(kinds) == 1 and kinds <= {"bool", "int", "float"}:
         return True
-    if all(isinstance(item, ArrayValue) and item.number is None for item in items):
-        return len({item.node.array_type for item in items}) == 1  # type: ignore[attr-defined]
+    arrays = [item for item in items if isinstance(item, ArrayValue) and item.number is None]
+    if len(arrays) == len(items):
+        return all(types_agree(tracer, arrays[0].node.array_type, one.node.array_type) for one in arrays[1:])
     return all(isinstance(item, SequenceValue) and _holds_numbers(tracer, item) for item in items)
 
 
 def _holds_numbers(tracer: Tracer, sequence: SequenceValue) -> bool:
-    if sequence.kind is not tuple and sequence.source is not None:
-        return False
     if sequence.is_grown or sequence.ends or sequence.cells is not None or sequence.times is not None:
         return False
     return all(as_scalar(realise(tracer, item)) is not None for item in sequence.known)
