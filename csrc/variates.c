@@ -309,8 +309,6 @@ dl_variates_fill_integers(bitgen_t *bits, const char *kept, int64_t low, int64_t
     return 0;
 }
 
-/* NB: NumPy compares the sum with 1 by the square root of the least step between doubles, about 1.5e-8; and reports what
- * adding and dividing sets, as numbers near zero may. */
 #define FEW_WEIGHTS 64 /* whose shares lie on the stack */
 
 /* The first of the growing shares that is more than `u`; n where none is. */
@@ -330,6 +328,8 @@ first_above(const double *shares, npy_intp n, double u)
     return low;
 }
 
+/* NB: NumPy compares the sum with 1 by the square root of the least step between doubles, about 1.5e-8; and reports what
+ * adding and dividing sets, as numbers near zero may. */
 int32_t
 dl_variates_choose(bitgen_t *bits, const char *weights, npy_intp n, npy_intp stride, int64_t *out, npy_intp count)
 {

@@ -579,7 +579,7 @@ class StraightMerge(Merge):
 
     def goes_by_items(self, first: Value, second: Value) -> bool:
         """As elsewhere; which object one is, is seen there."""
-        return has_items(first) and is_like(first, second)
+        return has_items(first) and has_items(second) and is_like(first, second)
 
     def parts(self, value: Value, region: Region) -> Parts | None:
         """As elsewhere; an array may stand beside None, too."""

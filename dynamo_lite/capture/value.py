@@ -20,6 +20,7 @@ from dynamo_lite.capture.source import Source
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic
+from dynamo_lite.ops.lists import is_single as is_single
 
 if TYPE_CHECKING:
     import types
@@ -113,11 +114,6 @@ _NEW: dict[type, Callable[..., Any]] = {int: operator.add, float: operator.mul, 
 def next_serial() -> int:
     """The serial of what is made now."""
     return _SERIAL()
-
-
-def is_single(number: object) -> bool:
-    """Whether CPython has only one object for this number: a bool or a small int."""
-    return isinstance(number, bool) or (type(number) is int and -5 <= number <= 256)
 
 
 def computed_number(number: int | float | complex) -> ConstantValue:

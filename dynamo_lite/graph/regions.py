@@ -7,11 +7,12 @@ INVARIANT: every answer errs on the side of writing more.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.rewrite import loop_parts, origins, root, written_by
+from dynamo_lite.graph.rewrite import first_changing, loop_parts, origins, root, written_by
 from dynamo_lite.graph.scalar import Scalar, is_scalar, substitute, symbols_of
 
 Part = tuple[Scalar | None, ...]
@@ -38,17 +39,11 @@ def _part_of(node: Node, source: Node) -> Part | None:
         return _part_shown(target, source) if source in origins(target) else None
     if node.kind is NodeKind.LOOP:
         _, initial, captured, body = loop_parts(node)
-        changing = 1 + len(initial) + len(captured) - _numbers_carried(node)
-        same = range(1 + len(initial), changing)  # inputs of the body that are the same in each iteration
+        same = range(1 + len(initial), first_changing(node))  # inputs of the body that are the same in each iteration
         return _part_in(body, (None, *initial, *captured), same, source)
-    parts = [_part_in(region, node.args[1:], range(len(node.args) - 1), source) for region in node.regions]
+    parts = (_part_in(region, node.args[1:], range(len(node.args) - 1), source) for region in node.regions)
     written = [part for part in parts if part is not None]
-    if not written:
-        return None
-    result = written[0]
-    for part in written[1:]:
-        result = _joined(result, part)
-    return result
+    return reduce(_joined, written) if written else None
 
 
 def _part_in(body: Graph, values: Sequence[Any], same: range, source: Node) -> Part | None:
@@ -69,12 +64,6 @@ def _part_in(body: Graph, values: Sequence[Any], same: range, source: Node) -> P
             part = tuple(_around(one, known) for one in part)
             found = part if found is None else _joined(found, part)
     return found
-
-
-def _numbers_carried(loop: Node) -> int:
-    """How many of the last inputs of a loop's body are numbers that change from one iteration to the next."""
-    _, initial, _, body = loop_parts(loop)
-    return len(body.outputs) - len(initial) - bool(loop.params.get("while"))
 
 
 def _entered(body: Graph, values: Sequence[Any], same: range) -> Mapping[str, Scalar]:

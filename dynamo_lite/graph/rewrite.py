@@ -46,6 +46,13 @@ def loop_parts(node: Node) -> tuple[tuple[Scalar, Scalar, Scalar], tuple[Node, .
     return (start, stop, step), initial, tuple(rest[split:]), node.regions[0]  # type: ignore[return-value]
 
 
+def first_changing(loop: Node) -> int:
+    """The input of a loop's body from which on numbers are carried."""
+    _, initial, captured, body = loop_parts(loop)
+    carried = len(body.outputs) - len(initial) - bool(loop.params.get("while"))
+    return 1 + len(initial) + len(captured) - carried
+
+
 def is_structured(node: object) -> bool:
     """Whether `node` is a loop or a choice: it has bodies, which read, write and hand out what goes in."""
     return isinstance(node, Node) and node.kind in (NodeKind.LOOP, NodeKind.COND)

@@ -36,6 +36,11 @@ from dynamo_lite.ops.registry import (
 )
 
 
+def is_single(number: object) -> bool:
+    """Whether CPython has only one object for this number, whoever makes it: a bool or a small int."""
+    return isinstance(number, bool) or (type(number) is int and -5 <= number <= 256)
+
+
 def _infer_new(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     if params["kind"] is Objects:
         return LIST

@@ -23,6 +23,7 @@ from dynamo_lite import _C
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Dim, Symbol, is_symbolic
+from dynamo_lite.ops.lists import is_single
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Point, Register
 from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
@@ -61,9 +62,6 @@ def origin_of(value: Register | Number) -> Value | None:
     """The origin of the object that a value is, if that is known."""
     whole = held(value)
     return None if whole is None else whole.origin
-
-
-_SINGLE = range(-5, 257)  # ints, and bools, that are one object each
 
 
 def _known(origin: Value) -> int:
@@ -133,7 +131,7 @@ class ArrayBuilder(VectorBuilder):
             if value.dtype.itemsize > INT64.itemsize:  # the helper takes its bits
                 raise NotCompiled("a number of more than 64 bits in a list")
             self.append_object("append_scalar", target, appended.index, frame, [value])
-        elif is_symbolic(appended) or tags or (type(appended) in (bool, int) and appended in _SINGLE):
+        elif is_symbolic(appended) or tags or is_single(appended):
             number = self.number(appended, frame)
             if number.kind == "float":  # C and Python need not keep the same NaN
                 self.decline_if(self.is_nan(number.value), abi.RETURNED_NUMBER)

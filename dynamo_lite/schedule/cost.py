@@ -27,7 +27,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
-from dynamo_lite.graph.rewrite import loop_parts, users
+from dynamo_lite.graph.rewrite import first_changing, loop_parts, users
 from dynamo_lite.graph.scalar import (
     Number,
     Scalar,
@@ -303,7 +303,7 @@ def _iterations_of(node: Node, known: Mapping[str, Scalar], env: Env) -> Scalar:
     bounds, initial, captured, body = loop_parts(node)
     values, symbols = (None, *initial, *captured), body.symbols.values()
     goes_on = body.outputs[-1] if node.params.get("while") else None
-    changing = _first_changing(node)
+    changing = first_changing(node)
     length, inside = middle(bounds, values[1:], symbols, env, goes_on, changing)
     index = next((symbol.name for symbol in symbols if symbol.input == 0), "")
     result: Scalar = length
@@ -378,20 +378,13 @@ def _types(node: Node) -> list[ArrayType]:
 def _loop_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
     bounds, initial, captured, body = loop_parts(node)
     goes_on = body.outputs[-1] if node.params.get("while") else None
-    pause, changing = node.params.get("pause", ()), _first_changing(node)
+    pause, changing = node.params.get("pause", ()), first_changing(node)
 
     def find() -> tuple[int, Env]:
         return middle(bounds, (*initial, *captured), body.symbols.values(), env, goes_on, changing, pause)
 
     count, within = env.of(node, find)
     return count * time(body, within)
-
-
-def _first_changing(node: Node) -> int:
-    """The input of a loop's body from which on numbers are carried."""
-    _, initial, captured, body = loop_parts(node)
-    carried = len(body.outputs) - len(initial) - bool(node.params.get("while"))
-    return 1 + len(initial) + len(captured) - carried
 
 
 def _cond_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:

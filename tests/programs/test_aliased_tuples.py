@@ -211,3 +211,20 @@ def test_tuples_that_there_are_stay_the_objects_that_they_are(function: Any, bac
     fast = dynamo_lite.compile(constants, backend=backend, options=OPTIONS)
     fast(np.arange(20) % 4)
     assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}, fast.explain()
+
+
+def beside_a_new_one(x: Any) -> Any:
+    if x[0] > 0.5:
+        at, side = (1, len(x)), x * 2.0
+    else:
+        at, side = HOME, x + 1.0
+    other = (1, 1) if x[1] > 0.5 else HOME
+    return at is HOME, other is HOME, at, other, side.tobytes()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_tuple_from_outside_behind_a_branch_without_a_loop(backend: str) -> None:
+    for options in ({}, {"cost_model": False}):
+        fast = dynamo_lite.compile(beside_a_new_one, backend=backend, options=options)
+        for x in (np.array([a, b]) for a in (0.0, 1.0, np.nan) for b in (0.0, 1.0)):
+            assert fast(x) == beside_a_new_one(x)

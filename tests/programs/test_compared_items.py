@@ -85,8 +85,52 @@ def truths(grid: Any, rows: Any, columns: Any) -> tuple[int, float]:
     return count, total
 
 
+ASKED: list[int] = []
+
+
+class Asked:
+    """Equal to its like, and notes that it was asked."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        ASKED.append(self.value)
+        return isinstance(other, Asked) and self.value == other.value
+
+
+ONE, TWO = Asked(1), Asked(2)
+
+
+def asks_others(grid: Any, rows: Any, columns: Any) -> tuple[int, list[int]]:
+    """An item behind one that differs is not asked."""
+    ASKED.clear()
+    hits = 0
+    for i in range(len(rows)):
+        if (rows[i], ONE) == (1, TWO) or [i, ONE] == [2, ONE]:
+            hits += 1
+        if (columns[i], TWO) != (2, Asked(2)):
+            hits += 10
+    return hits, ASKED[:]
+
+
+def unusual_indices(grid: Any, rows: Any, columns: Any) -> float:
+    total = 0.0
+    for i in range(len(rows)):
+        mask = (True, 1) if rows[i] > 1 else (False, 2)
+        short = (0, 1) if columns[i] > 1 else (1,)
+        ends = (0, -1) if columns[i] > 0 else (-2, 0)
+        total += grid[mask].sum() + grid[short].sum() + grid[ends]
+        grid[ends] += 1.0
+    return total + grid[(1.0, 1) if len(rows) > 9 else (1, 1)]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("function", [neighbours, moves, mixed, compared_to_itself, truths])
+@pytest.mark.parametrize(
+    "function", [neighbours, moves, mixed, compared_to_itself, truths, asks_others, unusual_indices]
+)
 def test_items_of_loops(function: Any, backend: str) -> None:
     rng = np.random.default_rng(0)
     for special in (0.0, np.nan, np.inf, -0.0):

@@ -414,9 +414,10 @@ def _chosen(machine: Machine, items: list[Value], tests: Callable[[], list[Scala
     for group in among:
         found = group[-1]
         for condition, item in list(zip(conditions, group, strict=True))[-2::-1]:
-            one, other = (partial(_itself, value) for value in (item, found))
-            is_array = isinstance(item, ArrayValue)
-            found = either_way(machine, condition, one, other) if is_array else choose(machine, condition, item, found)
+            if isinstance(item, ArrayValue):  # of one type by the guards, not in name
+                found = either_way(machine, condition, *(partial(_itself, value) for value in (item, found)))
+            else:
+                found = choose(machine, condition, item, found)
         parts.append(found)
     return SequenceValue(None, tuple, parts) if by_parts else parts[0]
 

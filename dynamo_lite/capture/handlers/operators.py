@@ -300,7 +300,7 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return numpy_rules.compare(machine, op, *_as_scalars(machine, lhs, rhs))
     if op in ("==", "!=") and (items := _items_compared(lhs, rhs)) is not None:
         equal = _equal_items(machine, *items)
-        return _number(simplify(equal if op == "==" else negate(equal)))
+        return machine.tracer.number(simplify(equal if op == "==" else negate(equal)))
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue) and _comparable(lhs) and _comparable(rhs):
         return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
     if op in ("==", "!=") and _never_equal(lhs, rhs):
@@ -381,7 +381,7 @@ def open_equal(machine: Machine, lhs: Value, rhs: Value) -> Scalar | None:
         return None
     if kinds == ["float", "float"] and all(is_symbolic(number) or number != number for number in (one, other)):
         return None
-    return as_scalar(number_compare(machine.tracer, "==", _number(one), _number(other)))
+    return as_scalar(number_compare(machine.tracer, "==", *map(machine.tracer.number, (one, other))))
 
 
 def _read(machine: Machine, value: Value) -> Value:
@@ -389,10 +389,6 @@ def _read(machine: Machine, value: Value) -> Value:
     if isinstance(value, ArrayValue) and _is_scalar_of_pythons_kinds(value):
         return numpy_rules.read_number(machine, value) or value
     return value
-
-
-def _number(value: Scalar) -> Value:
-    return NumberValue(None, value) if is_symbolic(value) else ConstantValue(None, value)
 
 
 def _compares_by_identity(machine: Machine, value: Value) -> bool:
