@@ -19,7 +19,7 @@ from dynamo_lite.backends.kernels import PLACE
 from dynamo_lite.backends.kernels.functions import routine_of
 from dynamo_lite.backends.kernels.kept import Kept
 from dynamo_lite.backends.numba.emit_loop import NAME, emit_loop
-from dynamo_lite.backends.numba.functions import emit_function, function_of
+from dynamo_lite.backends.numba.functions import emit_function, function_of, is_single
 
 from dynamo_lite._C import CompiledKernel, abi, unseen
 from dynamo_lite.config import config, current
@@ -165,8 +165,7 @@ def _compile(kernel: Kernel, classes: str) -> CompiledKernel:
     engine = _STATE.start()
     name = f"kernel{next(engine.numbers)}"
     function = function_of(kernel, classes)
-    is_single = bool(kernel.ops) and set(classes[: len(kernel.operand_dtypes)]) == {abi.CLASS_SINGLE}  # no mere fill
-    address, code = engine.load(emit_function(function, name), name, is_single)
+    address, code = engine.load(emit_function(function, name), name, is_single(kernel, classes))
     loops = tuple((loop.ufunc, loop.dtypes) for loop in function.loops)
     return CompiledKernel(address, loops, function.scratch_bytes, (code, function))
 

@@ -5,15 +5,21 @@ Enters a frame in front of a loop, or of a call of a comprehension's function; l
 
 from __future__ import annotations
 
+import types
+from collections.abc import Iterable
+from typing import Any
+
 from dynamo_lite.capture import consumers
 from dynamo_lite.capture.columns import holds_objects, open_columns
+from dynamo_lite.capture.kinds_ahead import differing_after
 from dynamo_lite.capture.leaving import goes_on_at
 from dynamo_lite.capture.lessons import recall
-from dynamo_lite.capture.loop_code import start_of, while_loops, whole_loop
+from dynamo_lite.capture.loop_code import start_of, ways_out, while_loops, whole_loop
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.plain_statements import comes_to_plain_call, known
 from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Region, Tracer
@@ -22,11 +28,16 @@ from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.policy import LONG
-from dynamo_lite.pycode import Code, begins_at, begins_rest
+from dynamo_lite.pycode import Code, begins_at, begins_rest, decoded
 from dynamo_lite.pycode.flow import natural_loop
 
 _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
 _TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
+
+
+_JUMPS = frozenset({"POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE"})
+_OPERATIONS = frozenset({"BINARY_OP", "BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP", "UNARY_NEGATIVE", "CALL"})
+_CALLS_AHEAD = 3  # deep that the operations of an iteration are counted
 
 
 _FEW_OBJECTS = 20  # in a list that is gone through item by item, which takes an operation for each attribute of each
@@ -94,7 +105,19 @@ def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
         line = lines[-1] or frame.line or frame.code.firstlineno
         plan = tracer.plans[key] = LoopPlan(frame.code.filename, line, frame.code.name)
         recall(tracer, plan, frame, header)
+        if not plan.peel and plan.chain not in tracer.restraints.lessons:
+            _expect_differing(plan, frame, header)
     return plan
+
+
+def _expect_differing(plan: LoopPlan, frame: Frame, header: int) -> None:
+    """Have one iteration run before the loop where a number is certain to be of another kind after it."""
+    is_for = frame.code.instrs[header].op == "FOR_ITER"
+    loop = natural_loop(frame.code, header, False) if is_for else while_loops(frame.code)[header]
+    name = differing_after(frame, loop, header)
+    if name is not None:
+        plan.peel = 1
+        plan.differing.add(name)
 
 
 def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
@@ -137,24 +160,70 @@ def share(machine: Machine) -> None:
         tracer.restraints.shared.add(place_in(attempt.frame.code, attempt.header))
 
 
-def recall_side_exits(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int], header: int) -> None:
-    """Make side exits of the ways in the loop at `header`, which may be left for them, that an earlier capture of the
-    function has found not to be captured."""
-    restraints = tracer.restraints
-    if not plan.guesses or not restraints.side_exits or place_of(code, header) in restraints.busy:
+def expect_side_exits(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: frozenset[int], header: int) -> None:
+    """Make side exits of the ways in the loop at `header`, which may be left for them, that cannot be captured: an
+    earlier capture of the function has found that, or the code there shows it."""
+    code = frame.code
+    if not plan.guesses or place_of(code, header) in tracer.restraints.busy:
         return
+    foreseen = {at for at in _foreseen(frame, loop, header) if goes_on_at(code, at, header)}
+    if foreseen & loop:
+        tracer.restraints.side_exits |= {place_in(code, at) for at in foreseen & loop}
+        tracer.restraints.shared.add(place_in(code, header))
+    recalled = {at for at in _recalled(tracer, code, loop, header) if goes_on_at(code, at, header)}
+    found = (recalled | foreseen) - plan.side_exits
+    plan.known |= found
+    plan.side_exits |= found
+
+
+def _recalled(tracer: Tracer, code: Code, loop: frozenset[int], header: int) -> set[int]:
+    exits = tracer.restraints.side_exits
+    aside = {at for at in _own(code, loop, header) if place_in(code, at) in exits} if exits else set()
+    return {at for at in aside if at - 1 not in aside or place_in(code, at - 1) != place_in(code, at)}  # from 3.13 on
+
+
+def _foreseen(frame: Frame, loop: frozenset[int], header: int) -> set[int]:
+    """Ways out that begin with a print, say; and such ways inside, where the iteration is so long that it is left at
+    one rather than in front of it (branches.py)."""
+    code = frame.code
+    jumps = [(at, code.instrs[at].target) for at in loop if code.instrs[at].op in _JUMPS]
+    arms = {arm for at, target in jumps for arm in (at + 1, target) if arm is not None}
+    if not arms:
+        return arms
+    variables = {name: known(value) for name, value in frame.locals.items()}
+    plain = {arm for arm in arms if comes_to_plain_call(code, arm, frame.namespace, variables)}
+    inside = plain & loop
+    if inside:
+        is_long_ahead = _operations_ahead(code, loop, frame.namespace, _CALLS_AHEAD) >= 2 * LONG
+        inside &= _own(code, loop, header) if is_long_ahead else frozenset()
+    head = code.instrs[header]
+    whole, _ = whole_loop(code, loop, head.target if head.op == "FOR_ITER" else None, frozenset())
+    return inside | (plain & ways_out(code, loop) & whole)
+
+
+def _own(code: Code, loop: frozenset[int], header: int) -> frozenset[int]:
+    """The instructions of a loop but those of loops inside."""
     # NB: where a way in a loop around this one began here, there is nothing of this one without it; those in a loop
     # inside, or on the way out of it, are that one's own, which this one goes through as a whole.
     fors = {at: natural_loop(code, at, False) for at in loop if code.instrs[at].op == "FOR_ITER"}
     inner = {at: body for at, body in (fors | while_loops(code)).items() if at in loop - {header}}
     ends = {at: code.instrs[at].target if at in fors else None for at in inner}
     whole = {at: whole_loop(code, body, ends[at], frozenset())[0] for at, body in inner.items()}
-    deeper = {at for begin, body in whole.items() for at in body - {begin}}
-    aside = {at for at in loop - {header} - deeper if place_in(code, at) in restraints.side_exits}
-    aside = {at for at in aside if at - 1 not in aside or place_in(code, at - 1) != place_in(code, at)}  # from 3.13 on
-    found = {at for at in aside if goes_on_at(code, at, header)} - plan.side_exits
-    plan.known |= found
-    plan.side_exits |= found
+    return loop - {header} - {at for begin, body in whole.items() for at in body - {begin}}
+
+
+def _operations_ahead(code: Code, loop: Iterable[int], namespace: dict[str, Any], depth: int) -> int:
+    """About how many operations an iteration has, those of functions that it calls by their names included."""
+    count = 0
+    for at in loop:
+        instr = code.instrs[at]
+        count += instr.op in _OPERATIONS
+        if instr.op == "LOAD_GLOBAL" and depth:
+            called = namespace.get(instr.arg)
+            if type(called) is types.FunctionType:
+                inner = decoded(called.__code__)
+                count += _operations_ahead(inner, range(len(inner.instrs)), called.__globals__, depth - 1)
+    return count
 
 
 def begins_plainly(tracer: Tracer, frame: Frame) -> int | None:
@@ -196,13 +265,13 @@ def is_comprehended(frame: Frame) -> bool:
 __all__ = [
     "begins_plainly",
     "count_first_rounds",
+    "expect_side_exits",
     "header_behind",
     "is_comprehended",
     "is_long",
     "key_of",
     "may_share",
     "plan_of",
-    "recall_side_exits",
     "share",
     "starts_segment",
     "stays_loop",

@@ -319,6 +319,11 @@ _READS = frozenset(("LOAD_FAST", "LOAD_FAST_CHECK"))
 _BINDS = frozenset(("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"))
 
 
+def always_run(code: Code, loop: frozenset[int], header: int) -> int:
+    """The instructions, as bits, that every iteration of a loop runs to its end, unless it leaves the loop."""
+    return _inside(code, loop, header).get(header + 1 if code.instrs[header].op == "FOR_ITER" else header, 0)
+
+
 @remembered
 def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
     """The locals to which every iteration adds an int once, and which it assigns nowhere else."""
@@ -327,7 +332,7 @@ def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
     for index in loop:
         if instrs[index].op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"):
             stores.setdefault(instrs[index].arg, []).append(index)
-    always = _inside(code, loop, header).get(header + 1 if instrs[header].op == "FOR_ITER" else header, 0)
+    always = always_run(code, loop, header)
     found: dict[str, int] = {}
     for name, places in stores.items():
         index = places[0]

@@ -48,7 +48,7 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.listed_objects import TOLD_BEFORE, keeps_frame
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
-from dynamo_lite.capture.loop_candidates import key_of, recall_side_exits, share, starts_segment
+from dynamo_lite.capture.loop_candidates import expect_side_exits, key_of, share, starts_segment
 from dynamo_lite.capture.loop_code import exposed, keeps_iterator, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
     MAX_NUMBERS,
@@ -183,7 +183,7 @@ class Attempt:
         iterator = None if is_while else frame.stack[-1]
         assert iterator is None or isinstance(iterator, IteratorValue)
         if outermost and (iterator is None or is_handed_over(iterator)):
-            recall_side_exits(tracer, self.plan, frame.code, natural, self.header)
+            expect_side_exits(tracer, self.plan, frame, natural, self.header)
         self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.side_exits))
         inside = natural & self.plan.side_exits
         self.loop = without(frame.code, self.loop, self.header, inside)

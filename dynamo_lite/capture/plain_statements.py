@@ -22,7 +22,7 @@ from dynamo_lite import policy
 from dynamo_lite._C import names_are_plain, own_attribute
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, IteratorValue, LazyValue, NullValue, ObjectValue, Value
 from dynamo_lite.capture.wrap import MISSING, class_lookup
-from dynamo_lite.pycode import OPCODES, Code, handlers_at
+from dynamo_lite.pycode import OPCODES, Code, Instr, handlers_at
 
 # Instructions that residual code goes on with behind a break, because ending the segment there would only cost time.
 _EXTEND = frozenset(
@@ -80,27 +80,11 @@ def plain_statement(
         popped = effect.popped(instr.arg)
         if popped > len(stack) - under:
             return None
+        if _loads(instr, stack, namespace, variables):
+            continue
         match instr.op:
-            case "LOAD_GLOBAL":
-                stack.append(_global(namespace, instr.arg))
-            case "LOAD_FAST":
-                stack.append(variables.get(instr.arg, _OURS))
-            case "LOAD_CONST":
-                stack.append(_OURS)
-            case "PUSH_NULL":
-                stack.append(_NULL)
-            case "NOP":
-                pass
-            case "LOAD_ATTR":
-                stack.append(_attribute(stack.pop(), instr.arg))
-            case "LOAD_METHOD":
-                found = _attribute(stack.pop(), instr.arg)
-                stack += [found, found]
-            case "SWAP":
-                stack[-1], stack[-instr.arg] = stack[-instr.arg], stack[-1]
             case "CALL" | "CALL_KW":
-                slots = stack[len(stack) - popped :][:2]  # the null on either side, or a method and its object
-                if not is_foreign(slots[slots[0] is _NULL]):
+                if not is_foreign(_called(stack[len(stack) - popped :])):
                     return None
                 del stack[-popped:]
                 stack.append(_FOREIGN)
@@ -121,6 +105,58 @@ def plain_statement(
             case _:
                 return None
     return None
+
+
+def comes_to_plain_call(code: Code, index: int, namespace: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
+    """Whether what begins at `index` is certain to come to a call of what is not captured, whatever it computes first.
+
+    variables: what is known of locals."""
+    stack: list[Any] = []
+    for at in range(index, min(index + _LONGEST, len(code.instrs))):
+        instr = code.instrs[at]
+        effect = OPCODES[instr.op].effect
+        popped = effect.popped(instr.arg)
+        if handlers_at(code, at) is not None or instr.target is not None or OPCODES[instr.op].ends:
+            return False
+        if popped > len(stack):
+            return False
+        if _loads(instr, stack, namespace, variables):
+            continue
+        taken = stack[len(stack) - popped :]
+        if instr.op in ("CALL", "CALL_KW") and is_foreign(_called(taken)):
+            return True
+        stack[len(stack) - popped :] = [_OURS] * effect.pushed(instr.arg)
+    return False
+
+
+def _loads(instr: Instr, stack: list[Any], namespace: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
+    """Do what an instruction does to the stack that only loads something; False for any other."""
+    match instr.op:
+        case "LOAD_GLOBAL":
+            stack.append(_global(namespace, instr.arg))
+        case "LOAD_FAST":
+            stack.append(variables.get(instr.arg, _OURS))
+        case "LOAD_CONST":
+            stack.append(_OURS)
+        case "PUSH_NULL":
+            stack.append(_NULL)
+        case "NOP":
+            pass
+        case "LOAD_ATTR":
+            stack.append(_attribute(stack.pop(), instr.arg))
+        case "LOAD_METHOD":
+            found = _attribute(stack.pop(), instr.arg)
+            stack += [found, found]
+        case "SWAP":
+            stack[-1], stack[-instr.arg] = stack[-instr.arg], stack[-1]
+        case _:
+            return False
+    return True
+
+
+def _called(slots: list[Any]) -> Any:
+    """What a call calls: there is a null on either side of it, or it is a method with its object behind it."""
+    return slots[slots[0] is _NULL]
 
 
 def known(value: Value) -> Any:
