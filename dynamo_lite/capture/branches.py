@@ -42,6 +42,7 @@ from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.object_lists import convert_all
 from dynamo_lite.capture.places import Snapshot, changed, made_alike, place_at, put, restore, snapshot
+from dynamo_lite.capture.plain_statements import plain_call_ahead
 from dynamo_lite.capture.restraints import place_of
 from dynamo_lite.capture.sameness import mutable_state, unchanged
 from dynamo_lite.capture.state import Frame, Region, Retry, SideExits
@@ -439,6 +440,8 @@ class Walk:
         index, instr = frame.index, frame.code.instrs[frame.index]
         avoided = tracer.plans[tracer.regions[0].key].avoided
         truth = next((truth for truth in (True, False) if (*self._key(), index, truth) in avoided), None)
+        if truth is None and self.way is None and not self.ends and not is_long(tracer.regions[0]):
+            truth = self._expects_print(avoided)
         if truth is None:
             return False
         pause = condition if truth else negate(condition)
@@ -456,6 +459,24 @@ class Walk:
             for region in tracer.regions:
                 region.graph.facts.learn(condition, not truth)
         return True
+
+    def _expects_print(self, avoided: dict[LoopKey, tuple[str, str, int]]) -> bool | None:
+        """The way from the jump at hand that is certain to come to a print, noted among those that break the graph."""
+        frame, root = self.frame, self.machine.tracer.frames[0]
+        code, index, instr = frame.code, frame.index, frame.code.instrs[frame.index]
+        assert instr.target is not None
+        prints = {}
+        for truth, begin in ((instr.op in _IF_TRUE, instr.target), (instr.op not in _IF_TRUE, index + 1)):
+            call = plain_call_ahead(code, begin, frame.namespace, {})
+            if call is not None and call[1] is print:
+                prints[truth] = code.instrs[call[0]].position[0]
+        if len(prints) != 1:
+            return None
+        ((truth, line),) = prints.items()
+        if root is not frame or line is None:
+            line = root.line or root.code.firstlineno
+        avoided[(*self._key(), index, truth)] = "output", "print", line
+        return truth
 
     def _key(self) -> tuple[Any, ...]:
         regions = self.machine.tracer.regions
@@ -572,6 +593,24 @@ class CalleeWalk(Walk):
             frame.locals.clear()
             frame.stack[:] = [returned.value]
             return True
+
+    def _expects_print(self, avoided: dict[LoopKey, tuple[str, str, int]]) -> bool | None:
+        """The way from the jump at hand that is certain to come to a print, noted among those that break the graph."""
+        frame, root = self.frame, self.machine.tracer.frames[0]
+        code, index, instr = frame.code, frame.index, frame.code.instrs[frame.index]
+        assert instr.target is not None
+        prints = {}
+        for truth, begin in ((instr.op in _IF_TRUE, instr.target), (instr.op not in _IF_TRUE, index + 1)):
+            call = plain_call_ahead(code, begin, frame.namespace, {})
+            if call is not None and call[1] is print:
+                prints[truth] = code.instrs[call[0]].position[0]
+        if len(prints) != 1:
+            return None
+        ((truth, line),) = prints.items()
+        if root is not frame or line is None:
+            line = root.line or root.code.firstlineno
+        avoided[(*self._key(), index, truth)] = "output", "print", line
+        return truth
 
     def _key(self) -> tuple[Any, ...]:
         return (*super()._key(), self.frame.code.qualname, self.frame.code.firstlineno)

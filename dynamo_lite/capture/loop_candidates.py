@@ -19,7 +19,7 @@ from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
-from dynamo_lite.capture.plain_statements import comes_to_plain_call, known
+from dynamo_lite.capture.plain_statements import known, plain_call_ahead
 from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Region, Tracer
@@ -113,8 +113,8 @@ def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
 def _expect_differing(plan: LoopPlan, frame: Frame, header: int) -> None:
     """Have one iteration run before the loop where a number is certain to be of another kind after it."""
     is_for = frame.code.instrs[header].op == "FOR_ITER"
-    loop = natural_loop(frame.code, header, False) if is_for else while_loops(frame.code)[header]
-    name = differing_after(frame, loop, header)
+    loop = natural_loop(frame.code, header, False) if is_for else while_loops(frame.code).get(header)
+    name = None if loop is None else differing_after(frame, loop, header)  # None: the call of a comprehension
     if name is not None:
         plan.peel = 1
         plan.differing.add(name)
@@ -191,7 +191,7 @@ def _foreseen(frame: Frame, loop: frozenset[int], header: int) -> set[int]:
     if not arms:
         return arms
     variables = {name: known(value) for name, value in frame.locals.items()}
-    plain = {arm for arm in arms if comes_to_plain_call(code, arm, frame.namespace, variables)}
+    plain = {arm for arm in arms if plain_call_ahead(code, arm, frame.namespace, variables)}
     inside = plain & loop
     if inside:
         is_long_ahead = _operations_ahead(code, loop, frame.namespace, _CALLS_AHEAD) >= 2 * LONG

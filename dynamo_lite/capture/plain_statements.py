@@ -107,8 +107,11 @@ def plain_statement(
     return None
 
 
-def comes_to_plain_call(code: Code, index: int, namespace: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
-    """Whether what begins at `index` is certain to come to a call of what is not captured, whatever it computes first.
+def plain_call_ahead(
+    code: Code, index: int, namespace: Mapping[str, Any], variables: Mapping[str, Any]
+) -> tuple[int, Any] | None:
+    """The call of what is not captured to which what begins at `index` is certain to come, whatever it computes first,
+    and what that calls; None where none is known.
 
     variables: what is known of locals."""
     stack: list[Any] = []
@@ -117,16 +120,16 @@ def comes_to_plain_call(code: Code, index: int, namespace: Mapping[str, Any], va
         effect = OPCODES[instr.op].effect
         popped = effect.popped(instr.arg)
         if handlers_at(code, at) is not None or instr.target is not None or OPCODES[instr.op].ends:
-            return False
+            return None
         if popped > len(stack):
-            return False
+            return None
         if _loads(instr, stack, namespace, variables):
             continue
         taken = stack[len(stack) - popped :]
         if instr.op in ("CALL", "CALL_KW") and is_foreign(_called(taken)):
-            return True
+            return at, _called(taken)
         stack[len(stack) - popped :] = [_OURS] * effect.pushed(instr.arg)
-    return False
+    return None
 
 
 def _loads(instr: Instr, stack: list[Any], namespace: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
