@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -123,9 +124,49 @@ def best_place(a: Array, n: int) -> Any:
     return best, where
 
 
+def sums_that_begin_as_ints(a: Array, n: int) -> Any:
+    total, largest, t, k = 0, 0, 0, 0
+    for i in range(n):
+        total = total + np.sqrt(a[i]) * 2
+        largest = largest + a[i] / 2
+    while t < 1:
+        t += a.min() / 2 + 0.1
+        k += 1
+    return total, largest, t, k
+
+
+def an_item_that_is_an_int(a: Array, n: int) -> Any:
+    last, far = 0, 0
+    for i in range(n):
+        last = a.item(i)
+        far = far + math.floor(last * 1.5)
+    return last, far
+
+
+def prints_seldom(a: Array, n: int) -> Any:
+    for i in range(n):
+        a = a * 0.5 + 0.1
+        if i % 20 == 0:
+            total = np.sum(a**2)
+            print(f"{i} {total:.3f}")
+    return a
+
+
+def prints_and_ends(a: Array, n: int) -> Any:
+    for i in range(n):
+        a = a * 0.9 + 0.01
+        if a[0] < 0.3:
+            print("done after", i)
+            break
+    return a
+
+
 @pytest.mark.parametrize(
     ("fn", "args", "most"),
     [
+        (sums_that_begin_as_ints, (np.random.default_rng(7).random(12), 12), 2),
+        (an_item_that_is_an_int, (np.arange(12), 12), 3),
+        (an_item_that_is_an_int, (np.arange(12) / 7, 12), 3),
         (a_nest, (np.random.default_rng(1).random((12, 12)), 12), 1),
         (newton, (np.random.default_rng(2).random(20) + 1, 1e-9), 2),
         (either_in_a_nest, (np.random.default_rng(3).random((12, 12)), 12), 2),
@@ -139,6 +180,13 @@ def best_place(a: Array, n: int) -> Any:
 def test_few_attempts(fn: Callable[..., Any], args: tuple[Any, ...], most: int, attempts: list[object]) -> None:
     explanation = call(fn, *args)
     assert [loop.outcome for loop in explanation.loops] == ["native"] * len(explanation.loops)
+    assert len(attempts) <= most
+
+
+@pytest.mark.parametrize(("fn", "most"), [(prints_seldom, 7), (prints_and_ends, 4)])
+def test_a_print_in_a_loop_is_seen_before_it_is_traced(fn: Callable[..., Any], most: int, attempts: list[object]) -> None:
+    explanation = call(fn, np.random.default_rng(8).random(12) + 1, 40)
+    assert "native" in [loop.outcome for loop in explanation.loops]
     assert len(attempts) <= most
 
 
