@@ -184,7 +184,7 @@ def test_few_attempts(fn: Callable[..., Any], args: tuple[Any, ...], most: int, 
 
 
 @pytest.mark.parametrize(("fn", "most"), [(prints_seldom, 7), (prints_and_ends, 4)])
-def test_a_print_in_a_loop_is_seen_before_it_is_traced(fn: Callable[..., Any], most: int, attempts: list[object]) -> None:
+def test_a_print_in_a_loop_is_seen_ahead(fn: Callable[..., Any], most: int, attempts: list[object]) -> None:
     explanation = call(fn, np.random.default_rng(8).random(12) + 1, 40)
     assert "native" in [loop.outcome for loop in explanation.loops]
     assert len(attempts) <= most
