@@ -1,26 +1,59 @@
-"""Which locals begin as ints and are something else after any iteration of a loop, by its instructions alone.
+"""Which variables are of another kind after an iteration of a loop than before it, by its instructions alone.
 
-Enters a frame in front of a loop. Leaves the names: of the sum that begins as ``s = 0`` and grows by ``x[i]``, of the
-time that begins as ``t = 0`` and grows by ``dt``. One iteration of such a loop runs before it; what has been traced of
-it until that was found would have to be traced again. NB: a guess; nothing rests on its being right.
+Enters a frame in front of a loop. Leaves what to expect: that one iteration runs before the loop, since a sum that
+begins as ``s = 0`` grows by ``x[i]``, or a time that begins as ``t = 0`` by ``dt``; or that a variable is of one kind
+after some iterations and of another after others, as ``best = 0.0`` is, and ``if x[i] > best: best = x[i]``. What would
+be traced until that is found would have to be traced again. NB: guesses; nothing rests on their being right.
 """
 
 from __future__ import annotations
 
 import math
 import types
-from typing import Any
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dynamo_lite._C import names_are_plain
+from dynamo_lite.capture.eithers import Form
 from dynamo_lite.capture.loop_code import always_run
-from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.value import ArrayValue, ConstantValue, LazyValue, NullValue, NumberValue, Value
+from dynamo_lite.capture.state import Frame, Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    EitherValue,
+    IteratorValue,
+    LazyValue,
+    NullValue,
+    NumberValue,
+    Value,
+)
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of
+from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import OPCODES, Instr
 
-_INT, _OTHER, _NULL = object(), object(), object()  # kinds: an int, a number or array that is none, a null
+_INT, _FLOAT = "int", "float"  # Python's
+_NUMPY = "numpy"  # an array or scalar of which no more is known
+_NULL, _RANGE = "null", "range"
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """An array, or a NumPy scalar, which has no axes."""
+
+    dtype: np.dtype[Any]
+    ndim: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Iterator:
+    item: Any
+
+
+_Kind: TypeAlias = Any  # one of these, a tuple of them, a module or function itself, or None where nothing is known
 _FLOATS = frozenset(
     getattr(math, name) for name in ("sqrt", "sin", "cos", "tan", "atan", "atan2", "exp", "log", "log10", "pow")
 )
@@ -28,64 +61,148 @@ _CALLED = (
     *(types.ModuleType, types.FunctionType, types.BuiltinFunctionType),
     *(np.ufunc, type(np.sum)),
 )
+_CLASSES = {float: _FLOAT, int: _INT}
 _PLAIN = frozenset({np.shape, np.size, np.ndim})  # which make no NumPy scalars or arrays
+_ALIKE = frozenset({np.sqrt, np.sin, np.cos, np.exp, np.log, np.abs, np.tanh, abs})  # of a float: one like it
+_STORES = {"STORE_FAST": False, "STORE_GLOBAL": True}
 
 
-def differing_after(frame: Frame, loop: frozenset[int], header: int) -> str | None:
-    """A local that begins as an int, and is none after any iteration; None where none is known to be."""
-    code, always = frame.code, always_run(frame.code, loop, header)
-    places = [at for at in sorted(loop) if code.instrs[at].op == "STORE_FAST" and always >> at & 1]
-    found = (code.instrs[at].arg for at in places)
-    ints = {name for name in found if name in frame.locals and _kind_of(frame.locals[name]) is _INT}
-    if not ints:
-        return None
-    locals_ = {name: _kind_of(value) for name, value in frame.locals.items()}
-    stack: list[Any] = []
-    for at in range(min(loop), max(places) + 1):
-        instr = code.instrs[at]
+@dataclass(slots=True)
+class Expected:
+    """differing: a variable that is of another kind after any iteration. eithers: those that are of two, with the forms
+    (eithers.py) of both. Each by its name, and whether it is one of the module."""
+
+    differing: tuple[str, bool] | None
+    eithers: dict[tuple[str, bool], tuple[Form, Form]]
+
+
+def expected(tracer: Tracer, frame: Frame, loop: frozenset[int], header: int) -> Expected:
+    """What to expect of the variables that a loop stores to."""
+    instrs, always = frame.code.instrs, always_run(frame.code, loop, header)
+    places = [at for at in sorted(loop) if instrs[at].op in _STORES]
+    names = dict.fromkeys((str(instrs[at].arg), _STORES[instrs[at].op]) for at in places)
+    variables = _Variables(tracer, frame)
+    begins = {name: kinds for name in names if all(map(_is_number, kinds := variables.kinds(*name)))}
+    found = Expected(None, {})
+    if not begins:
+        return found
+    ends: dict[tuple[str, bool], set[_Kind]] = dict(begins)
+    stack = [_item_kind(frame)] if instrs[header].op == "FOR_ITER" else []
+    for at in range(header + bool(stack), max(places) + 1):
+        instr = instrs[at]
         popped = OPCODES[instr.op].effect.popped(instr.arg)
         if popped > len(stack):  # those of before, or of another way
             stack[:0] = [None] * (popped - len(stack))
-        if instr.op == "STORE_FAST":
-            locals_[instr.arg] = stack.pop()
-            if instr.arg in ints and locals_[instr.arg] is _OTHER and always >> at & 1 and at in loop:
-                return str(instr.arg)
-            continue
         taken = stack[len(stack) - popped :]
-        stack[len(stack) - popped :] = _made(instr, taken, locals_, frame)
-    return None
+        stack[len(stack) - popped :] = _made(instr, taken, variables)
+        if instr.op in _STORES:
+            name = str(instr.arg), _STORES[instr.op]
+            variables.known[name] = taken[0]
+            if name in ends and at in loop:
+                ends[name] = {taken[0]} if always >> at & 1 else ends[name] | {taken[0]}
+    for name, kinds in ends.items():
+        if None in kinds or (len(kinds) == 1 and (len(begins[name]) > 1 or kinds == begins[name])):
+            continue
+        forms = _forms(kinds)
+        if len(kinds) == 1:
+            found.differing = found.differing or name
+        elif forms is not None:
+            found.eithers[name] = forms
+    return found
 
 
-def _made(instr: Instr, taken: list[Any], locals_: dict[str, Any], frame: Frame) -> list[Any]:
+def _forms(kinds: set[_Kind]) -> tuple[Form, Form] | None:
+    numbers = [kind for kind in kinds if kind in (_INT, _FLOAT)]
+    scalars = [kind for kind in kinds if isinstance(kind, _Array) and not kind.ndim]
+    if len(kinds) != 2 or len(numbers) != 1 or len(scalars) != 1:
+        return None
+    return ArrayType(scalars[0].dtype, (), True), str(numbers[0])
+
+
+def _is_number(kind: _Kind) -> bool:
+    return kind in (_INT, _FLOAT) or (isinstance(kind, _Array) and not kind.ndim)
+
+
+class _Variables:
+    """The kinds of locals and of the module's variables, as far as they are known. known: what was stored."""
+
+    def __init__(self, tracer: Tracer, frame: Frame) -> None:
+        self.frame = frame
+        self.known: dict[tuple[str, bool], _Kind] = {}
+        module = tracer.namespaces.get(id(frame.namespace))
+        self.stored = {} if module is None else module.stored
+        self.are_plain = names_are_plain(frame.namespace) and names_are_plain(frame.builtins)
+
+    def get(self, name: str, is_global: bool) -> _Kind:
+        if (name, is_global) not in self.known:
+            kinds = self.kinds(name, is_global)
+            self.known[name, is_global] = kinds.pop() if len(kinds) == 1 else None
+        return self.known[name, is_global]
+
+    def kinds(self, name: str, is_global: bool) -> set[_Kind]:
+        """Those that it may have in front of the loop."""
+        if not is_global:
+            return _kinds_of(self.frame.locals.get(name))
+        if name in self.stored:
+            return _kinds_of(self.stored[name])
+        return {_known(self.frame.namespace.get(name, self.frame.builtins.get(name))) if self.are_plain else None}
+
+
+def _item_kind(frame: Frame) -> _Kind:
+    """Of what the `for` in front of which the frame is goes over."""
+    iterator = frame.stack[-1] if frame.stack else None
+    if not isinstance(iterator, IteratorValue):
+        return None
+    return _INT if iterator.kind == "range" else _item_of(_kind_of(iterator.of))
+
+
+def _item_of(kind: _Kind) -> _Kind:
+    if kind is _RANGE:
+        return _INT
+    return _Array(kind.dtype, kind.ndim - 1) if isinstance(kind, _Array) and kind.ndim else None
+
+
+def _made(instr: Instr, taken: list[_Kind], variables: _Variables) -> list[_Kind]:
     """What an instruction leaves on the stack in place of what it takes."""
     match instr.op:
         case "LOAD_FAST" | "LOAD_FAST_CHECK":
-            return [locals_.get(instr.arg)]
+            return [variables.get(instr.arg, False)]
+        case "LOAD_GLOBAL":
+            return [variables.get(instr.arg, True)]
         case "LOAD_CONST":
             return [_known(instr.arg)]
-        case "LOAD_GLOBAL":
-            plain = names_are_plain(frame.namespace) and names_are_plain(frame.builtins)
-            return [_known(frame.namespace.get(instr.arg, frame.builtins.get(instr.arg))) if plain else None]
         case "PUSH_NULL":
             return [_NULL]
         case "LOAD_ATTR":
             return [_attribute(taken[0], instr.arg)]
         case "LOAD_METHOD":
-            method = _OTHER if taken[0] is _OTHER else _attribute(taken[0], instr.arg)
+            method = _NUMPY if isinstance(taken[0], _Array) or taken[0] is _NUMPY else _attribute(taken[0], instr.arg)
             return [method, method]
         case "UNARY_NEGATIVE":
             return taken
+        case "BUILD_TUPLE":
+            return [tuple(taken)]
+        case "GET_ITER":
+            return [_Iterator(_item_of(taken[0]))]
+        case "FOR_ITER":
+            return [taken[0], taken[0].item if isinstance(taken[0], _Iterator) else None]
         case "BINARY_OP":
-            is_int = taken[0] is _INT and taken[1] is _INT and instr.arg not in ("/", "/=")
-            return [_INT if is_int else _OTHER if _OTHER in taken or taken == [_INT, _INT] else None]
+            return [_operation(str(instr.arg), *taken)]
         case "BINARY_SUBSCR":
-            return [_OTHER if taken[0] is _OTHER else None]
+            return [_part(*taken)]
         case "CALL":
-            return [_result(taken[taken[0] is _NULL])]
+            is_function = taken[0] is _NULL
+            return [_result(taken[is_function], taken[2:])]
     return [None] * OPCODES[instr.op].effect.pushed(instr.arg)
 
 
-def _kind_of(value: Value | None) -> Any:
+def _kinds_of(value: Value | None) -> set[_Kind]:
+    if isinstance(value, EitherValue):
+        return _kinds_of(value.first) | _kinds_of(value.second)
+    return {_kind_of(value)}
+
+
+def _kind_of(value: Value | None) -> _Kind:
     match value:
         case NullValue():
             return _NULL
@@ -94,34 +211,85 @@ def _kind_of(value: Value | None) -> Any:
         case LazyValue():
             return _known(value.concrete) if value.known is None else _kind_of(value.known)
         case NumberValue():
-            return {"int": _INT, "bool": None}.get(kind_of(value.expr), _OTHER)
+            kind = kind_of(value.expr)
+            return kind if kind in (_INT, _FLOAT) else None
         case ArrayValue():
-            return _OTHER
+            return _Array(value.node.array_type.dtype, value.node.array_type.ndim)
     return None
 
 
-def _known(found: Any) -> Any:
-    """The kind of a number or array; a module or function as it is."""
+def _known(found: Any) -> _Kind:
     kind = type(found)
-    if kind is int:
-        return _INT
-    if kind in (float, complex, np.ndarray) or (issubclass(kind, np.generic) and kind is not np.bool_):
-        return _OTHER
-    return found if issubclass(kind, _CALLED) or found is float else None
+    if kind is int or kind is float:
+        return _CLASSES[kind]
+    if kind is np.ndarray or issubclass(kind, np.number):
+        return _Array(found.dtype, found.ndim)
+    return found if issubclass(kind, _CALLED) or found is float or found is int or found is range else None
 
 
-def _attribute(owner: Any, name: str) -> Any:
+def _attribute(owner: _Kind, name: str) -> _Kind:
     is_module = issubclass(type(owner), types.ModuleType) and names_are_plain(owner)
     return _known(vars(owner).get(name)) if is_module else None
 
 
-def _result(called: Any) -> Any:
-    """The kind of what a call of a function of NumPy's or math's, or of a method of an array, gives back."""
-    if called is _OTHER or called is float:
-        return _OTHER
+def _operation(symbol: str, one: _Kind, other: _Kind) -> _Kind:
+    """The kind of a sum, product and so on."""
+    both = (one, other)
+    if all(kind in (_INT, _FLOAT) for kind in both):
+        if _FLOAT in both:
+            return _FLOAT
+        return _FLOAT if symbol in ("/", "/=") else None if symbol.startswith("**") else _INT
+    known = [kind for kind in both if isinstance(kind, _Array)]
+    if len(known) + sum(kind in (_INT, _FLOAT) for kind in both) < 2:
+        is_numpy = _NUMPY in both and all(kind is _NUMPY or kind in (_INT, _FLOAT) or kind in known for kind in both)
+        return _NUMPY if is_numpy else None
+    weak = {_INT: 0, _FLOAT: 0.0}
     try:
-        is_float = called in _FLOATS
+        dtype = np.result_type(*(kind.dtype if isinstance(kind, _Array) else weak[kind] for kind in both))
+    except (TypeError, OverflowError):
+        return None
+    if symbol in ("/", "/=") and dtype.kind in "iu":
+        dtype = np.dtype(np.float64)
+    return _Array(dtype, max(kind.ndim for kind in known))
+
+
+def _part(owner: _Kind, index: _Kind) -> _Kind:
+    """The kind of what stands at an index."""
+    indices = index if isinstance(index, tuple) else (index,)
+    is_numpy = isinstance(owner, _Array) or owner is _NUMPY
+    if not isinstance(owner, _Array) or not all(_is_integer(one) for one in indices) or len(indices) > owner.ndim:
+        return _NUMPY if is_numpy else None
+    return _Array(owner.dtype, owner.ndim - len(indices))
+
+
+def _is_integer(kind: _Kind) -> bool:
+    return kind is _INT or (isinstance(kind, _Array) and not kind.ndim and kind.dtype.kind in "iu")
+
+
+def _result(called: _Kind, given: Iterable[_Kind]) -> _Kind:
+    """The kind of what a call of a function of NumPy's or math's, or of a method of an array, gives back."""
+    kinds = list(given)
+    if called is _NUMPY:
+        return _NUMPY
+    try:
+        is_float, is_alike, is_class = called in _FLOATS, called in _ALIKE, called in _CLASSES
     except TypeError:
         return None
+    if is_class:
+        return _CLASSES[called]
+    if called is range or is_float:
+        return _RANGE if called is range else _FLOAT
+    if called is len:
+        return _INT
+    if called in (max, min) and len(kinds) > 1:
+        return kinds[0] if all(one == other for one, other in pairwise(kinds)) else None
+    if is_alike and len(kinds) == 1:
+        kind = kinds[0]
+        if called is abs or (isinstance(kind, _Array) and kind.dtype.kind == "f"):
+            return kind
+        return _Array(np.dtype(np.float64), 0) if kind in (_INT, _FLOAT) and called is not np.abs else _NUMPY
     is_numpy = (getattr(called, "__module__", None) or "").partition(".")[0] == "numpy" or type(called) is np.ufunc
-    return _OTHER if is_float or (is_numpy and called not in _PLAIN) else None
+    return _NUMPY if is_numpy and called not in _PLAIN else None
+
+
+__all__ = ["Expected", "expected"]

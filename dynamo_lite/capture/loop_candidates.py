@@ -11,7 +11,6 @@ from typing import Any
 
 from dynamo_lite.capture import consumers
 from dynamo_lite.capture.columns import holds_objects, open_columns
-from dynamo_lite.capture.kinds_ahead import differing_after
 from dynamo_lite.capture.leaving import goes_on_at
 from dynamo_lite.capture.lessons import recall
 from dynamo_lite.capture.loop_code import start_of, ways_out, while_loops, whole_loop
@@ -105,19 +104,7 @@ def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
         line = lines[-1] or frame.line or frame.code.firstlineno
         plan = tracer.plans[key] = LoopPlan(frame.code.filename, line, frame.code.name)
         recall(tracer, plan, frame, header)
-        if not plan.peel and plan.chain not in tracer.restraints.lessons:
-            _expect_differing(plan, frame, header)
     return plan
-
-
-def _expect_differing(plan: LoopPlan, frame: Frame, header: int) -> None:
-    """Have one iteration run before the loop where a number is certain to be of another kind after it."""
-    is_for = frame.code.instrs[header].op == "FOR_ITER"
-    loop = natural_loop(frame.code, header, False) if is_for else while_loops(frame.code).get(header)
-    name = None if loop is None else differing_after(frame, loop, header)  # None: the call of a comprehension
-    if name is not None:
-        plan.peel = 1
-        plan.differing.add(name)
 
 
 def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dynamo_lite.capture.columns import is_row
 from dynamo_lite.capture.iterators import take_one_by_one
 from dynamo_lite.capture.loop_candidates import is_comprehended, plan_of
+from dynamo_lite.capture.loop_guesses import guess_kinds
 from dynamo_lite.capture.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbered import end, goes_over_grown, has_ended, item_at, numbering, take_one
@@ -30,6 +31,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     if goes_over_grown(iterator):
         raise Break("loop-list", "a list")
     plan = plan_of(tracer, frame, header)
+    guess_kinds(tracer, plan, frame, header)
     stands_still = bool(frame.code.flags & CO_GENERATOR_KINDS)  # between two items
     settled = isinstance(iterator.of, SequenceValue) and not is_row(iterator.of) and iterator.of.times is None
     if iterator.is_rest and (plan.refused is not None or stands_still):
@@ -91,6 +93,7 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
     if not tracer.native_loops or frame.code.flags & CO_GENERATOR_KINDS:
         return False
     plan = plan_of(tracer, frame, header)
+    guess_kinds(tracer, plan, frame, header)
     if plan.refused is not None:
         plan.outcome = "segments"
         if tracer.regions:

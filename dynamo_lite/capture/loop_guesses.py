@@ -9,21 +9,26 @@ traced. INVARIANT: a loop is not refused, nor a way in it found to be a side exi
 
 from __future__ import annotations
 
+from typing import Any
+
 from dynamo_lite._C import abi
 from dynamo_lite.capture.aggregates import has_items
 from dynamo_lite.capture.choices import parts_of
 from dynamo_lite.capture.eithers import Form, forms_of
-from dynamo_lite.capture.loop_code import even_steps
+from dynamo_lite.capture.kinds_ahead import expected
+from dynamo_lite.capture.loop_code import even_steps, while_loops
 from dynamo_lite.capture.loop_places import Name
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
-from dynamo_lite.capture.state import Retry, Tracer
+from dynamo_lite.capture.places import Place, namespace
+from dynamo_lite.capture.state import Frame, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, EitherValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
 from dynamo_lite.pycode import Code
+from dynamo_lite.pycode.flow import natural_loop
 
 MAX_NUMBERS = abi.MAX_CARRIED_NUMBERS  # csrc/loop.c has room for so many
 
@@ -65,6 +70,31 @@ def guess(
             plan.guessed.add(path)
 
 
+def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
+    """Have one iteration run before the loop where a number is expected to be of another kind after it, and let those
+    be of two kinds that are expected to be; once, and not where an earlier capture has taught it."""
+    if plan.looked_ahead or plan.refused or not plan.chain or plan.chain in tracer.restraints.lessons:
+        return
+    plan.looked_ahead = True
+    is_for = frame.code.instrs[header].op == "FOR_ITER"
+    loop = natural_loop(frame.code, header, False) if is_for else while_loops(frame.code).get(header)
+    if loop is None:
+        return  # the call of a comprehension
+
+    def name_of(variable: tuple[str, bool]) -> Any:
+        name, is_global = variable
+        return Place(namespace(tracer, frame.namespace).source, name) if is_global else name
+
+    found = expected(tracer, frame, loop, header)
+    if found.differing is not None:
+        plan.peel = 1
+        plan.differing.add(name_of(found.differing))
+    for variable, forms in found.eithers.items():
+        name = name_of(variable)
+        learn_either(plan, (name,), forms, [])
+        plan.guessed_eithers.add(name)
+
+
 def guess_differing(
     tracer: Tracer,
     plan: LoopPlan,
@@ -92,7 +122,7 @@ def doubt(tracer: Tracer, plan: LoopPlan) -> None:
     """Where an attempt is about to fail that rests on guesses, about this loop or one around it: raise Retry for one
     without."""
     plans = [plan, *(tracer.plans[region.key] for region in tracer.regions if region.key in tracer.plans)]
-    if not any(one.guessed or one.guessed_places or one.known for one in plans):
+    if not any(one.guessed or one.guessed_places or one.guessed_eithers or one.known for one in plans):
         return
     for one in plans:
         one.guesses = False
@@ -105,6 +135,10 @@ def doubt(tracer: Tracer, plan: LoopPlan) -> None:
         for place in one.guessed_places:
             one.places.pop(place, None)
         one.guessed_places.clear()
+        for name in one.guessed_eithers:
+            one.eithers.pop(name, None)
+            one.numbers = {path for path in one.numbers if path[0] != name}
+        one.guessed_eithers.clear()
     raise Retry
 
 
@@ -142,6 +176,7 @@ def _made_of(tracer: Tracer, end: Scalar, number: Symbol, begin: Scalar) -> bool
 
 def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: list[int]) -> None:
     """Note that a local holds one kind of value after some iterations and another after others."""
+    plan.guessed_eithers.discard(path[0])
     plan.eithers[path[0]] = forms
     plan.steps.pop(path, None)
     plan.numbers.discard(path)
@@ -170,6 +205,6 @@ def learn_seldom(machine: Machine, name: Name, after: Value | None) -> bool:
 
 
 __all__ = [
-    *("MAX_NUMBERS", "changing_parts", "doubt", "guess", "guess_differing", "is_carriable"),
+    *("MAX_NUMBERS", "changing_parts", "doubt", "guess", "guess_differing", "guess_kinds", "is_carriable"),
     *("learn_either", "learn_seldom"),
 ]

@@ -39,6 +39,8 @@ class LoopPlan:
     settled: set[tuple[Any, ...]] = field(default_factory=set)  # those that are others after the first iteration alone
     guessed: set[tuple[Any, ...]] = field(default_factory=set)  # of steps and numbers, what no attempt has confirmed
     guessed_places: set[Any] = field(default_factory=set)  # likewise of places
+    guessed_eithers: set[Any] = field(default_factory=set)  # and of eithers
+    looked_ahead: bool = False  # its code has been (kinds_ahead.py)
     guesses: bool = True  # whether there may be such (loop_guesses.py)
 
     # Lists and dicts.
