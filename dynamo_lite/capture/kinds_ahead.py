@@ -49,6 +49,15 @@ class _Array:
 
 
 @dataclass(frozen=True, slots=True)
+class _Either:
+    """Of a number of Python's or a NumPy scalar. is_new: the former is another than any variable had."""
+
+    number: str
+    scalar: _Array
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Iterator:
     item: Any
 
@@ -70,10 +79,13 @@ _STORES = {"STORE_FAST": False, "STORE_GLOBAL": True}
 @dataclass(slots=True)
 class Expected:
     """differing: a variable that is of another kind after any iteration. eithers: those that are of two, with the forms
-    (eithers.py) of both. Each by its name, and whether it is one of the module."""
+    (eithers.py) of both; kept: those of them that are always one constant of the code where they are a number of
+    Python's; changed: those that are some other number then. Each by its name, and whether it is one of the module."""
 
     differing: tuple[str, bool] | None
     eithers: dict[tuple[str, bool], tuple[Form, Form]]
+    kept: set[tuple[str, bool]]
+    changed: set[tuple[str, bool]]
 
 
 def expected(tracer: Tracer, frame: Frame, loop: frozenset[int], header: int) -> Expected:
@@ -83,10 +95,13 @@ def expected(tracer: Tracer, frame: Frame, loop: frozenset[int], header: int) ->
     names = dict.fromkeys((str(instrs[at].arg), _STORES[instrs[at].op]) for at in places)
     variables = _Variables(tracer, frame)
     begins = {name: kinds for name in names if all(map(_is_number, kinds := variables.kinds(*name)))}
-    found = Expected(None, {})
+    found = Expected(None, {}, set(), set())
     if not begins:
         return found
     ends: dict[tuple[str, bool], set[_Kind]] = dict(begins)
+    constants: dict[tuple[str, bool], list[Any]] = {
+        name: [found] for name, kinds in begins.items() if any(kind in (_INT, _FLOAT) for kind in kinds)
+    }  # what it is where it is a number of Python's; `found` where that is no constant of the code
     stack = [_item_kind(frame)] if instrs[header].op == "FOR_ITER" else []
     for at in range(header + bool(stack), max(places) + 1):
         instr = instrs[at]
@@ -96,27 +111,35 @@ def expected(tracer: Tracer, frame: Frame, loop: frozenset[int], header: int) ->
         taken = stack[len(stack) - popped :]
         stack[len(stack) - popped :] = _made(instr, taken, variables)
         if instr.op in _STORES:
-            name = str(instr.arg), _STORES[instr.op]
-            variables.known[name] = taken[0]
+            name, kind = (str(instr.arg), _STORES[instr.op]), taken[0]
+            variables.known[name] = kind
             if name in ends and at in loop:
-                ends[name] = {taken[0]} if always >> at & 1 else ends[name] | {taken[0]}
+                new = {kind.number, kind.scalar} if isinstance(kind, _Either) else {kind}
+                ends[name] = new if always >> at & 1 else ends[name] | new
+                variables.known[name] = kind if len(ends[name]) == 1 else _one_of(ends[name])
+                found.changed |= {name} if isinstance(kind, _Either) and kind.is_new else set()
+                if not new.isdisjoint((_INT, _FLOAT)):
+                    load = instrs[at - 1]
+                    constants.setdefault(name, []).append(load.arg if load.op == "LOAD_CONST" else found)
     for name, kinds in ends.items():
         if None in kinds or (len(kinds) == 1 and (len(begins[name]) > 1 or kinds == begins[name])):
             continue
-        forms = _forms(kinds)
+        either = _one_of(kinds)
         if len(kinds) == 1:
             found.differing = found.differing or name
-        elif forms is not None:
-            found.eithers[name] = forms
+        elif either is not None:
+            ones = constants.get(name, [found])
+            is_constant = ones[0] is not found and all(one is ones[0] for one in ones)
+            number: Form = ConstantValue(None, ones[0]) if is_constant else either.number
+            found.eithers[name] = ArrayType(either.scalar.dtype, (), True), number
+            found.kept |= {name} if is_constant else set()
     return found
 
 
-def _forms(kinds: set[_Kind]) -> tuple[Form, Form] | None:
+def _one_of(kinds: set[_Kind]) -> _Either | None:
     numbers = [kind for kind in kinds if kind in (_INT, _FLOAT)]
     scalars = [kind for kind in kinds if isinstance(kind, _Array) and not kind.ndim]
-    if len(kinds) != 2 or len(numbers) != 1 or len(scalars) != 1:
-        return None
-    return ArrayType(scalars[0].dtype, (), True), str(numbers[0])
+    return _Either(numbers[0], scalars[0]) if len(kinds) == 2 and numbers and scalars else None
 
 
 def _is_number(kind: _Kind) -> bool:
@@ -136,7 +159,7 @@ class _Variables:
     def get(self, name: str, is_global: bool) -> _Kind:
         if (name, is_global) not in self.known:
             kinds = self.kinds(name, is_global)
-            self.known[name, is_global] = kinds.pop() if len(kinds) == 1 else None
+            self.known[name, is_global] = kinds.pop() if len(kinds) == 1 else _one_of(kinds)
         return self.known[name, is_global]
 
     def kinds(self, name: str, is_global: bool) -> set[_Kind]:
@@ -179,7 +202,7 @@ def _made(instr: Instr, taken: list[_Kind], variables: _Variables) -> list[_Kind
             method = _NUMPY if isinstance(taken[0], _Array) or taken[0] is _NUMPY else _attribute(taken[0], instr.arg)
             return [method, method]
         case "UNARY_NEGATIVE":
-            return taken
+            return [_operation("-", _INT, taken[0])]
         case "BUILD_TUPLE":
             return [tuple(taken)]
         case "GET_ITER":
@@ -234,6 +257,11 @@ def _attribute(owner: _Kind, name: str) -> _Kind:
 
 def _operation(symbol: str, one: _Kind, other: _Kind) -> _Kind:
     """The kind of a sum, product and so on."""
+    if isinstance(one, _Either) or isinstance(other, _Either):
+        kinds = [[kind.number, kind.scalar] if isinstance(kind, _Either) else [kind] for kind in (one, other)]
+        made = {_operation(symbol, first, second) for first in kinds[0] for second in kinds[1]}
+        either = _one_of(made)
+        return made.pop() if len(made) == 1 else either and _Either(either.number, either.scalar, True)
     both = (one, other)
     if all(kind in (_INT, _FLOAT) for kind in both):
         if _FLOAT in both:

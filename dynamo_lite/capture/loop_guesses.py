@@ -91,8 +91,10 @@ def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> No
         plan.differing.add(name_of(found.differing))
     for variable, forms in found.eithers.items():
         name = name_of(variable)
-        learn_either(plan, (name,), forms, [])
+        learn_either(plan, (name,), forms, [2] if variable in found.changed else [])
         plan.guessed_eithers.add(name)
+        if variable in found.kept:
+            plan.fixed.add((name, 2))  # of the parts (eithers.py) the number of Python's
 
 
 def guess_differing(

@@ -1,13 +1,12 @@
 """Loops that stay loops: a `for` over numbered items, or a `while`, whose body captures without a break becomes a LOOP.
 
 Enters: a machine in front of the FOR_ITER of a range, or of arrays, that is not to be unrolled, or of the body of a
-`while`. Leaves: the machine behind the loop, its values those after the last iteration, whatever the trip count. The
-body is traced once, for any iteration, into a Region: what the loop assigns and reads again is carried, an int that
-grows by the same each time is computed from the index, everything else has to be the same after an iteration as before
-it. Where that does not hold, a Retry says what was learned (LoopPlan) and capture begins again: with one or two
-iterations run before the loop, so that an accumulator that starts as a Python number is an array by then, or with the
-loop refused, which leaves it to be unrolled or run one segment an iteration. INVARIANT: an attempt that fails leaves no
-trace in the capture that counts.
+`while`. Leaves: the machine behind the loop, its values those after the last iteration. The body is traced once, for
+any iteration, into a Region: what the loop assigns and reads again is carried, an int that grows evenly is computed
+from the index, everything else has to be the same after an iteration as before it. Where that does not hold, a Retry
+says what was learned (LoopPlan) and capture begins again: with one or two iterations run before the loop, so that an
+accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it to be unrolled
+or run one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that counts.
 """
 
 from __future__ import annotations
@@ -331,7 +330,6 @@ class Attempt:
         self.refuse("loop-dependent", undecided(self.machine.tracer, condition))
 
     def _differs(self, path: Path) -> NoReturn:
-        """What the name holds is of another kind after an iteration."""
         raise _Differs(path)
 
     def _peel(self, path: Path) -> NoReturn:
@@ -558,9 +556,11 @@ class Attempt:
         """See whether a number that was taken to change does not, or grows by the same int every time, or is one that
         no iteration has from the one before. is_reset: to what the first iteration begins with."""
         plan, step = self.plan, make("sub", end, number) if number.kind == "int" else None
-        was_right = end != number and type(step) is not int and read and path in plan.guessed and not is_reset
+        is_open = path not in plan.numbers and not self.region.pauses and len(plan.numbers) < MAX_NUMBERS
+        supposed = path in plan.guessed or is_open
         plan.guessed.discard(path)
-        if was_right:
+        if supposed and end != number and type(step) is not int and read and not is_reset:
+            plan.numbers.add(path)
             return
         plan.numbers.discard(path)
         if end == number or not read or is_reset:
