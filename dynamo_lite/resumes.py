@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dynamo_lite import _C, budget
-from dynamo_lite.capture.leaving import reads_frame
+from dynamo_lite.capture.leaving import calls_super, reads_frame
 from dynamo_lite.capture.restraints import Beginning, place_in
 from dynamo_lite.capture.rests import rest_of_iterator
 from dynamo_lite.capture.targets import Target, code_of, locals_taken
@@ -186,6 +186,9 @@ class Resumes:
                 held[name] = value
             elif value != _EMPTY:  # no inner function has the cell: it is a variable like the others
                 bound[name] = value.cell_contents
+        # NB: by super() a frame is read, so what goes on here would find something else in its first slot.
+        if calls_super(code) and (items or tuple(bound)[:1] != code.argnames[:1]):
+            return None
         target = Target(header, tuple(kinds), tuple(bound), cells=tuple(held))
         jump = self.jump(function, target)
         if jump is None:
