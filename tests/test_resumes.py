@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -447,3 +448,23 @@ def test_super_finds_its_object_where_a_loop_is_entered(compiler: Any, name: str
     for n in (3, 4, 9):
         found = [np.asarray(run(Calling(np.arange(2.0)), *others, n)).tobytes() for run in (plain, made)]
         assert found[0] == found[1]
+
+
+def evaluated(text: str) -> Any:
+    """As numexpr.evaluate() and pandas' query() do."""
+    caller = sys._getframe(1)
+    return eval(text, caller.f_globals, dict(caller.f_locals))
+
+
+def names_in_text(x: Any, n: int) -> Any:
+    least, factor, label, flag, scale = 0.5, 3, "ab", True, np.float64(0.25)  # noqa: F841
+    for i in range(n):  # noqa: B007
+        x = np.sqrt(x + 0.5)
+    return evaluated("(x[x > least] * factor * scale + len(label) + flag + i).tobytes()")
+
+
+@pytest.mark.parametrize("compiler", [dynamo_lite.compile, watched.compile, watched.compile_loops])
+def test_what_is_called_after_a_loop_finds_variables_that_only_it_reads(compiler: Any) -> None:
+    made = compiler(names_in_text)
+    for n in (3, 4, 9):
+        assert made(np.arange(3.0), n) == names_in_text(np.arange(3.0), n)
