@@ -169,8 +169,8 @@ class Resumes:
             _C.hold_interrupts()
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if shows else liveness(code)[header]
-        # NB: in the order of graph breaks, so that there is one resume function. What nobody reads is handed on, too: plain
-        # code may have taken an array's address, and what is called may look into the frame (numexpr.evaluate).
+        # NB: in the order of graph breaks, so that there is one resume function. What nobody reads is handed on, too:
+        # plain code may have taken an array's address, and what is called may look into the frame (numexpr.evaluate).
         known = {name: (value, is_sole) for name, value, is_sole in zip(names, values, sole, strict=True)}
         for name in in_order(code, known):
             value, is_sole = known[name]

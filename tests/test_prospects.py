@@ -366,7 +366,7 @@ def names_odd_things(n: int) -> float:
         if i > n:
             proxy()
             told_class()
-            nameless.x, told.x
+            x += nameless.x + told.x
             elsewhere()
     return x
 

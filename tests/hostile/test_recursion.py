@@ -188,14 +188,14 @@ def many(x: Any) -> Any:
 def test_what_compiles_has_room_near_the_limit(mode: str) -> None:
     """Plain Python has the frames that it needs: so few that compiling, which needs more, would have none left."""
 
-    def under(frames: int) -> Any:
-        return under(frames - 1) if frames > 0 else made(X)
+    def under(frames: int, function: Any) -> Any:
+        return under(frames - 1, function) if frames > 0 else function(X)
 
     fast = MODES[mode](many)
     found = []
     for made in (many, fast, fast):
         ROOM.clear()
         note(frames_left)
-        found.append(under(ROOM[0] - 6).tobytes())
+        found.append(under(ROOM[0] - 6, made).tobytes())
     end(fast)
     assert found[1:] == found[:1] * 2
