@@ -106,6 +106,7 @@ typedef struct {
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
     char is_rewritten;  /* stress mode "rewrite": this code is a re-encoded one */
+    char has_polls;     /* those in it were made for this code, and may act (watch.c) */
     DlRound *round;     /* of the loop in which this code goes on behind a break; or NULL */
     int iterator;       /* which argument of this code is that loop's iterator, or the range that is left; -1: it has none */
     DlVisits visits;

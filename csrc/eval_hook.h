@@ -44,6 +44,7 @@ typedef enum { DL_STRESS_NONE, DL_STRESS_HOOK, DL_STRESS_REWRITE, DL_STRESS_MISS
 typedef struct {
     int depth;           /* dl_hook_enter()s that were not left */
     int paused;          /* dl_hook_pause()s: dynamo_lite itself runs Python code */
+    int own_frames;      /* that it may have meanwhile, beyond the recursion limit */
     int active;          /* counted as depth > 0 and not paused */
     enum { DL_STAYED, DL_RAISED, DL_LEFT } left; /* what the latest question at a back edge came to: back_edge.c */
     int nested;          /* evaluators of ours on this thread's C stack */
@@ -105,7 +106,8 @@ void dl_hook_stand_in(int others);
 
 extern int dl_force_plain; /* compiled functions and watched code run plainly: set_stance("force_plain") */
 
-/* Let all frames of this thread pass while dynamo_lite itself runs Python code on it. */
+/* Let all frames of this thread pass while dynamo_lite itself runs Python code on it, and have room for that: the user's
+   code may be near Python's recursion limit, and is not to meet it earlier than plain Python would. */
 void dl_hook_pause(void);
 
 /* Undo one dl_hook_pause(). */

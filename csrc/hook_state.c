@@ -145,12 +145,16 @@ dl_hook_leave(DlHookScope *scope)
     }
 }
 
+enum { OWN_FRAMES = 500 }; /* as many as means.py takes compiling to need at most */
+
 void
 dl_hook_pause(void)
 {
     if (dl_thread.paused++ == 0) {
         dl_hook.paused_threads++;
         recount();
+        dl_thread.own_frames = dl_pyframe_stack_is_low() ? 0 : OWN_FRAMES;
+        dl_pyframe_lend_frames(PyThreadState_Get(), dl_thread.own_frames);
     }
 }
 
@@ -160,6 +164,7 @@ dl_hook_resume(void)
     if (--dl_thread.paused == 0) {
         dl_hook.paused_threads--;
         recount();
+        dl_pyframe_lend_frames(PyThreadState_Get(), -dl_thread.own_frames);
     }
 }
 

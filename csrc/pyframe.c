@@ -347,6 +347,7 @@ PyObject *const *dl_pyframe_slots(DlFrame *f, PyObject **r, Py_ssize_t n) { (voi
 DlFrame *dl_pyframe_running(PyThreadState *tstate) { (void)tstate; return NULL; }
 DlFrame *dl_pyframe_hide(PyThreadState *tstate) { (void)tstate; return NULL; }
 void dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden) { (void)tstate; (void)hidden; }
+void dl_pyframe_lend_frames(PyThreadState *tstate, int n) { (void)tstate; (void)n; }
 PyObject *dl_pyframe_take_slot(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
 PyObject *dl_pyframe_slot(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
 PyObject *dl_pyframe_stack_item(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
@@ -481,6 +482,12 @@ dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden)
 {
     tstate->FRAMES_LEFT--;
     *top_of(tstate) = hidden;
+}
+
+void
+dl_pyframe_lend_frames(PyThreadState *tstate, int n)
+{
+    tstate->FRAMES_LEFT += n;
 }
 
 #if PY_VERSION_HEX < 0x030E0000 /* slots hold objects, not tagged references */

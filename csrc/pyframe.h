@@ -53,6 +53,9 @@ DlFrame *dl_pyframe_running(PyThreadState *tstate);
 DlFrame *dl_pyframe_hide(PyThreadState *tstate);
 void dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden);
 
+/* Let so many more frames be nested before Python's recursion limit is reached; fewer where n is negative. */
+void dl_pyframe_lend_frames(PyThreadState *tstate, int n);
+
 /* What local slot i of a running frame holds: new reference, or NULL. */
 PyObject *dl_pyframe_slot(DlFrame *frame, Py_ssize_t i);
 

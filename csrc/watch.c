@@ -18,6 +18,7 @@
 #include "cache.h"
 #include "dispatch.h"
 #include "eval_hook.h"
+#include "frame_arguments.h"
 #include "interrupts.h"
 #include "jump.h"
 #include "numpy_api.h"
@@ -71,12 +72,21 @@ static _Thread_local DlPoll *asking;        /* whose question is under way */
 
 enum { LONGEST_STRIDE = 1 << 20, DEEP = 150 /* plain recursion uses no C stack, calls of poll() do */ };
 
+/* Whether the polls in code were made for it. NB: who changes its constants (code.replace()) has a copy with the same polls,
+   which know nothing of the change. */
+static int
+has_polls(PyCodeObject *code)
+{
+    DlCache *cache = dl_cache_find(code);
+    return cache != NULL && cache->has_polls;
+}
+
 /* Whether poll() may run something here. */
 static int
 may_act(PyCodeObject *code)
 {
     return watch.on_miss != NULL && !dl_force_plain && !dl_thread.paused && dl_thread.nested < DEEP
-           && !dl_pyframe_is_traced(PyThreadState_Get(), code);
+           && !dl_pyframe_is_traced(PyThreadState_Get(), code) && has_polls(code);
 }
 
 /* ---- the entry of a function ---- */
@@ -97,77 +107,6 @@ set_stride(DlPoll *poll, int stride)
 }
 
 enum { MOST_SLOTS = 64 }; /* of arguments that a watched function may have */
-
-/* The argument slots of a frame that has just begun: no inner function has its cells yet, the values are in them. */
-static PyObject *const *
-arguments_of(DlPoll *poll, DlFrame *frame, PyObject **room, Py_ssize_t n)
-{
-    PyObject *const *slots = dl_pyframe_slots(frame, room, n);
-    if (poll->cells == 0) {
-        return slots;
-    }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        room[i] = poll->cells >> i & 1 ? PyCell_GET(slots[i]) : slots[i];
-    }
-    return room;
-}
-
-/* What slot i of the arguments holds: new reference. taken: it is emptied. */
-static PyObject *
-argument(DlPoll *poll, DlFrame *frame, Py_ssize_t i, int taken)
-{
-    PyObject *held = taken ? dl_pyframe_take_slot(frame, i) : dl_pyframe_slot(frame, i);
-    if (held != NULL && poll->cells >> i & 1) {
-        Py_SETREF(held, PyCell_Get(held));
-    }
-    return held;
-}
-
-/* Call function plainly with what lies in the argument slots of its frame, from which simple arguments are taken. */
-static PyObject *
-call_with_slots(DlPoll *poll, DlFrame *frame, PyObject *function, PyCodeObject *code)
-{
-    Py_ssize_t n = code->co_argcount, n_named = code->co_kwonlyargcount, next = n + n_named;
-    PyObject *value = NULL, *args = NULL, *kwargs = NULL;
-    if (n_named == 0 && !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) && n <= 16) {
-        PyObject *taken[16];
-        for (Py_ssize_t i = 0; i < n; i++) {
-            taken[i] = argument(poll, frame, i, 1);
-        }
-        return dl_pyframe_call_handing_over(function, taken, 0, n);
-    }
-    PyObject *rest = code->co_flags & CO_VARARGS ? argument(poll, frame, next++, 0) : PyTuple_New(0);
-    if (rest == NULL || (args = PyTuple_New(n + PyTuple_GET_SIZE(rest))) == NULL) {
-        goto done;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
-        PyObject *item = i < n ? argument(poll, frame, i, 0) : Py_NewRef(PyTuple_GET_ITEM(rest, i - n));
-        PyTuple_SET_ITEM(args, i, item);
-    }
-    if (code->co_flags & CO_VARKEYWORDS) {
-        PyObject *more = argument(poll, frame, next, 0);
-        kwargs = more ? PyDict_Copy(more) : NULL;
-        Py_XDECREF(more);
-    }
-    else {
-        kwargs = PyDict_New();
-    }
-    for (Py_ssize_t i = n; kwargs != NULL && i < n + n_named; i++) {
-        PyObject *item = argument(poll, frame, i, 0);
-        if (item == NULL || PyDict_SetItem(kwargs, PyTuple_GET_ITEM(dl_pyframe_slot_names(code), i), item) < 0) {
-            Py_CLEAR(kwargs);
-        }
-        Py_XDECREF(item);
-    }
-    if (kwargs != NULL) {
-        value = PyObject_Call(function, args, kwargs);
-    }
-done:
-    Py_XDECREF(rest);
-    Py_XDECREF(args);
-    Py_XDECREF(kwargs);
-    return value;
-}
 
 /* Whether poll() is to be called at this entry. */
 static int
@@ -289,7 +228,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     passing = code;
     PyThreadState *tstate = PyThreadState_Get();
     dl_hook_lend(tstate);
-    PyObject *value = call_with_slots(poll, frame, function, code);
+    PyObject *value = dl_frame_arguments_call(frame, poll->cells, function, code);
     dl_hook_take_back(tstate);
     passing = NULL;
     double time = brief ? dl_brief_note(&poll->brief, &stopwatch) : dl_stopwatch_time(&stopwatch);
@@ -349,7 +288,7 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         poll->off = cache != NULL;
         return Py_NewRef(dl_go_on);
     }
-    PyObject *const *slots = arguments_of(poll, frame, room, cache->n_slots);
+    PyObject *const *slots = dl_frame_arguments(frame, poll->cells, room, cache->n_slots);
     if (poll->hot && dl_dispatch_stays_plain(cache, slots, cache->n_slots, watch.on_miss)) {
         let_pass(poll);
         return Py_NewRef(dl_go_on);
@@ -426,7 +365,7 @@ begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         poll->off = (code->co_flags & CO_NESTED) != 0;
         PyThreadState *tstate = PyThreadState_Get();
         dl_hook_lend(tstate);
-        value = call_with_slots(poll, frame, function, code);
+        value = dl_frame_arguments_call(frame, poll->cells, function, code);
         dl_hook_take_back(tstate);
     }
     else if (made != NULL) {
@@ -788,7 +727,23 @@ cool(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *
+note_polls(PyObject *module, PyObject *code)
+{
+    (void)module;
+    if (!PyCode_Check(code)) {
+        return PyErr_Format(PyExc_TypeError, "note_polls: expected a code object, not %.100s", Py_TYPE(code)->tp_name);
+    }
+    DlCache *cache = dl_cache_get((PyCodeObject *)code);
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->has_polls = 1;
+    Py_RETURN_NONE;
+}
+
 PyMethodDef dl_watch_functions[] = {
+    {"note_polls", note_polls, METH_O, "note_polls(code): the polls in it are its own; those in a copy of it never act."},
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
     {"cool", cool, METH_VARARGS, "cool(function, seconds=0.0): what is asked about takes its time once more."},

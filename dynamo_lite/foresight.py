@@ -20,6 +20,7 @@ from operator import add, length_hint, mul, sub
 from typing import Any, TypeAlias
 
 from dynamo_lite._C import own_attribute
+from dynamo_lite.loop_kinds import module_of
 from dynamo_lite.pycode import Code, Instr, natural_loop, reached, successors
 
 _RANGE_ITERATOR = type(iter(range(1)))
@@ -48,7 +49,7 @@ def items_left(iterator: Any) -> int | None:
 
 def _goes_over_array(iterator: Any) -> bool:
     """Whether an iterator by index is over an array, whose length needs no code of the user's."""
-    return any(type(one).__module__ == "numpy" for one in gc.get_referents(iterator))
+    return any(module_of(type(one)) == "numpy" for one in gc.get_referents(iterator))
 
 
 Comparison: TypeAlias = tuple[tuple[Instr, ...], tuple[Instr, ...]]  # what loads its two numbers

@@ -143,7 +143,7 @@ def _operations_of(
         if instr.op == "BINARY_OP" and instr.arg in ("@", "@="):
             found["NumPy"] += 1
         module = _module_before(code, index, names) if instr.op == "LOAD_METHOD" else None
-        if module is not None and module.__name__ == "numpy.linalg":
+        if module is not None and name_of(module) == "numpy.linalg":
             found["CALL"] += _OF_MATRICES
         if instr.op == "LOAD_METHOD" and instr.arg in _OF_SMALL_ARRAYS:
             found["method"] += 1
@@ -172,18 +172,40 @@ def _is_called(value: object) -> bool:
 def computes(value: object) -> bool:
     """Whether what a global name stands for may compute with arrays."""
     if type(value) is types.ModuleType:
-        return value.__name__.partition(".")[0] == "numpy"
+        return name_of(value).partition(".")[0] == "numpy"
     if type(value) is types.FunctionType:
-        return policy.is_looked_at(value.__code__.co_filename, value.__module__ or "")
-    return type(value).__module__.partition(".")[0] == "numpy"
+        return policy.is_looked_at(value.__code__.co_filename, module_of(value))
+    return module_of(type(value)).partition(".")[0] == "numpy"
 
 
 def _is_of_python(value: object) -> bool:
     """Whether it is a module of numbers, of it, or a function or value of Python's own."""
     if type(value) is types.ModuleType:
-        return value.__name__ in _NUMBER_MODULES
-    of = getattr(value, "__module__", None) if callable(value) else "builtins"
-    return of in ("builtins", *_NUMBER_MODULES)
+        return name_of(value) in _NUMBER_MODULES
+    return not callable(value) or module_of(value) in ("builtins", *_NUMBER_MODULES)
+
+
+def name_of(module: types.ModuleType) -> str:
+    """The name of a module, "" where it has none any more."""
+    name = vars(module).get("__name__")
+    return name if type(name) is str else ""
+
+
+def module_of(value: object) -> str:
+    """The module of a class, a function or a method, as it says itself; "" of all else, and where that is no name.
+
+    NB: a class may have its own `__module__` for its objects, and so may its metaclass, which would run here."""
+    if type(value) is types.MethodType:
+        value = value.__func__
+    of: object = None
+    if type(value) in (types.FunctionType, types.BuiltinFunctionType):
+        of = value.__module__
+    elif issubclass(type(value), type):
+        of = _MODULE_OF(value)
+    return of if type(of) is str else ""
+
+
+_MODULE_OF = vars(type)["__module__"].__get__  # of a class, whatever its metaclass says
 
 
 _OFTEN = 10  # what a counter is divided by, below which what hangs on that is not seldom
@@ -209,4 +231,4 @@ _NOT_OF_ARRAYS = frozenset(
 _NOT_OF_NUMBERS = _NOT_OF_ARRAYS - {"print"} | {"method", "CALL_KW", "STORE_ATTR", "BUILD_LIST", "LOAD_DEREF"}
 
 
-__all__ = ["OF_ARRAYS", "OF_ELEMENTS", "OF_NUMBERS", "LoopKind", "computes", "kind_of"]
+__all__ = ["OF_ARRAYS", "OF_ELEMENTS", "OF_NUMBERS", "LoopKind", "computes", "kind_of", "module_of"]

@@ -24,7 +24,7 @@ from itertools import islice
 from typing import Any
 
 from dynamo_lite import policy
-from dynamo_lite.loop_kinds import computes
+from dynamo_lite.loop_kinds import computes, module_of
 from dynamo_lite.pycode import Code, Loop, decoded, successors
 
 _NOTHING = object()
@@ -99,7 +99,7 @@ def _breaks(code: Code, index: int, names: Mapping[str, Any], deep: int) -> bool
         if instr.op not in ("LOAD_ATTR", "LOAD_METHOD"):
             return False
         value = vars(value).get(instr.arg, _NOTHING)
-    if type(value) is types.FunctionType and policy.is_looked_at(value.__code__.co_filename, value.__module__ or ""):
+    if type(value) is types.FunctionType and policy.is_looked_at(value.__code__.co_filename, module_of(value)):
         return deep > 0 and breaks_each_call(decoded(value.__code__), value.__globals__, deep - 1)
     return _is_opaque(value)
 
@@ -135,7 +135,7 @@ def reaches_arrays(
 def _has_arrays(value: Any, deep: int = 3) -> bool:
     """Whether it is NumPy's, or a list that begins with such, or a dict or an object that has some, or has what has."""
     kind = type(value)
-    if str(_MODULE_OF(kind)).partition(".")[0] == "numpy":
+    if module_of(kind).partition(".")[0] == "numpy":
         return True
     if deep == 0:
         return False
@@ -153,7 +153,6 @@ def _has_arrays(value: Any, deep: int = 3) -> bool:
 _LOOKED_AT = 64  # values of a dict, or of an object's
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _FLAGS_OF = vars(type)["__flags__"].__get__
-_MODULE_OF = vars(type)["__module__"].__get__  # of a class, whatever its metaclass says
 
 
 # Methods of random.Random that draw by random() and _randbelow() alone (ops/draws.py), so that programs have them.
@@ -166,15 +165,18 @@ _DRAWN = frozenset(
 def _is_opaque(value: Any) -> bool:
     """Whether it is a function that capture has no way into: one in C of a module without rules, or a method of one of
     Python's generators with which programs do not draw."""
-    if isinstance(value, types.MethodType | types.BuiltinFunctionType):
+    if type(value) in (types.MethodType, types.BuiltinFunctionType):  # NB: isinstance() would ask its __class__
         owner = value.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             random = sys.modules.get("random")
-            return random is not None and type(owner) is random.Random and value.__name__ not in _DRAWN
+            if random is None or type(owner) is not random.Random:
+                return False
+            of = value.__func__ if type(value) is types.MethodType else value
+            return type(of) in (types.FunctionType, types.BuiltinFunctionType) and of.__name__ not in _DRAWN
     if type(value) is not types.BuiltinFunctionType:
         return False
-    module = value.__module__
-    return isinstance(module, str) and module.partition(".")[0].lstrip("_") not in policy.KNOWN_MODULES
+    module = module_of(value)
+    return bool(module) and module.partition(".")[0].lstrip("_") not in policy.KNOWN_MODULES
 
 
 __all__ = ["breaks_each_call", "breaks_each_round", "carries_text", "reaches_arrays"]

@@ -13,10 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-import numpy as np
-
 from dynamo_lite import _C, budget
-from dynamo_lite.capture.leaving import reads_frame
+from dynamo_lite.capture.leaving import calls_super, reads_frame
 from dynamo_lite.capture.restraints import Beginning, place_in
 from dynamo_lite.capture.rests import rest_of_iterator
 from dynamo_lite.capture.targets import Target, code_of, locals_taken
@@ -44,9 +42,6 @@ from dynamo_lite.pycode import (
     resume_code,
 )
 
-_NUMBERS = {int, float, bool, complex, type(None)} | {
-    one for one in np.sctypeDict.values() if issubclass(one, np.number | np.bool)
-}
 _EMPTY = types.CellType()
 MANY_DEAD = 256  # locals that nobody reads, and that are handed on one by one
 
@@ -174,18 +169,21 @@ class Resumes:
             _C.hold_interrupts()
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if shows else liveness(code)[header]
-        # NB: in the order of graph breaks, and with no more than they hand on: so there is one resume function. Arrays
-        # are handed on, though nobody reads them: plain code may have taken their address.
+        # NB: in the order of graph breaks, so that there is one resume function. What nobody reads is handed on, too:
+        # plain code may have taken an array's address, and what is called may look into the frame (numexpr.evaluate).
         known = {name: (value, is_sole) for name, value, is_sole in zip(names, values, sole, strict=True)}
         for name in in_order(code, known):
             value, is_sole = known[name]
             if name not in cells:
-                if name in live or (type(value) not in _NUMBERS and name != GIVEN):
+                if name != GIVEN or name in live:
                     bound[name] = value
             elif not is_sole:
                 held[name] = value
             elif value != _EMPTY:  # no inner function has the cell: it is a variable like the others
                 bound[name] = value.cell_contents
+        # NB: super() looks into the frame's first slot, where a resume function has what lay on the stack.
+        if calls_super(code) and (items or tuple(bound)[:1] != code.argnames[:1]):
+            return None
         target = Target(header, tuple(kinds), tuple(bound), cells=tuple(held))
         jump = self.jump(function, target)
         if jump is None:

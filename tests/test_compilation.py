@@ -431,10 +431,17 @@ def test_a_defect_in_what_is_noted_does_not_reach_the_user(compiler: Compile, mo
     assert [skip.id for skip in fast.explain().skips] == ["internal-error"]
 
 
-def test_without_room_on_the_stack_a_call_runs_plainly(compiler: Compile) -> None:
+def test_without_room_on_the_stack_a_call_runs_plainly(compiler: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling may have 500 frames more than are free; here it takes more than 530."""
+    usual = dynamo_lite.compilation.compile_segment
+
+    def deep(*args: Any, **kwargs: Any) -> Any:
+        return under(530, lambda: usual(*args, **kwargs))
+
+    monkeypatch.setattr("dynamo_lite.compilation.compile_segment", deep)
     x = np.ones(4)
     fast = compiler(programs.affine, backend="reference", options={"check": 1})
-    free = 18  # frames; compiling takes 22 (3.14) to 25 (3.11)
+    free = 18  # frames
     frames = sys.getrecursionlimit() - len(inspect.stack(0)) - free
     assert np.array_equal(under(frames, lambda: fast(x)), programs.affine(x))
     assert [skip.id for skip in fast.explain().skips] == ["recursion-limit"]

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite import policy
+from dynamo_lite.loop_kinds import kind_of
 from dynamo_lite.prospects import breaks_each_call, breaks_each_round, carries_text, reaches_arrays
 from dynamo_lite.pycode import decoded, loops
 from dynamo_lite.watching import Watch
@@ -331,3 +332,52 @@ def test_a_function_whose_loop_cannot_be_entered_may_be_compiled_all_the_same(se
     watch._rest(poll, sum_of.__code__, seconds)
     assert entry.rests_until > time.monotonic_ns()
     assert watch._call_has_prospects(sum_of) == may_be
+
+
+class Speaking(type):
+    """What asks its classes, or their objects, for anything runs code of the program's."""
+
+    @property
+    def __module__(cls) -> str:  # type: ignore[override]
+        raise AssertionError("a class was asked")
+
+
+class Proxy:
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"an object was asked for {name}")
+
+    def __call__(self) -> None: ...
+
+
+class Told(metaclass=Speaking): ...
+
+
+nameless = types.ModuleType("nameless")
+del nameless.__name__
+elsewhere = types.FunctionType((lambda: None).__code__, globals())
+elsewhere.__module__ = 5  # type: ignore[assignment]
+proxy, told, told_class = Proxy(), Told(), Told
+
+
+def names_odd_things(n: int) -> float:
+    x = 0.0
+    for i in range(n):
+        x += VECTOR[i % 3] * 2.0
+        if i > n:
+            proxy()
+            told_class()
+            x += nameless.x + told.x
+            elsewhere()
+    return x
+
+
+VECTOR = np.arange(3.0)
+
+
+def test_nothing_of_the_program_runs_while_prospects_are_looked_at() -> None:
+    code, names = decoded(names_odd_things.__code__), names_odd_things.__globals__
+    (loop,) = loops(code)
+    assert kind_of(code, loop, names).kind == 0
+    assert not breaks_each_round(code, loop, names)
+    values = [names[name] for name in ("proxy", "told", "told_class", "nameless", "elsewhere")]
+    assert not reaches_arrays("here", ["proxy", "told", "nameless", "elsewhere"], values, {}, lambda _: names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -399,3 +400,71 @@ def test_what_a_loop_that_ends_at_once_does_not_store_to_lives_on(compiler: Any)
         results = [of(np.ones(3), n, log).tobytes() for of, log in zip((made, lives_on), logs, strict=True)]
         assert results[0] == results[1]
         assert logs[0] == logs[1]
+
+
+class Base:
+    def __init__(self, v: Any) -> None:
+        self.v = v
+
+    def step(self) -> None:
+        self.v = np.sqrt(self.v * self.v + 1.0)
+
+
+class Calling(Base):
+    """super() looks for its object where the variables of the frame begin."""
+
+    def in_a_loop(self, n: int) -> Any:
+        for _ in range(n):
+            super().step()
+        return self.v
+
+    def behind_a_loop(self, n: int) -> Any:
+        for _ in range(n):
+            self.v = self.v * 0.5
+        super().step()
+        return self.v
+
+    def of_a_shared_variable(self, other: Calling, n: int) -> Any:
+        get = lambda: self  # noqa: E731
+        while n > 0:
+            get().v = self.v * 0.5
+            n -= 1
+        super().step()
+        return get().v, other.v
+
+    def in_a_while(self, n: int) -> Any:
+        while n > 0:
+            super().step()
+            n -= 1
+        return self.v
+
+
+@pytest.mark.parametrize("compiler", [dynamo_lite.compile, watched.compile, watched.compile_loops])
+@pytest.mark.parametrize("name", ["in_a_loop", "behind_a_loop", "of_a_shared_variable", "in_a_while"])
+def test_super_finds_its_object_where_a_loop_is_entered(compiler: Any, name: str) -> None:
+    plain: Any = getattr(Calling, name)
+    made = compiler(plain)
+    others = [Calling(np.ones(2))] * (name == "of_a_shared_variable")
+    for n in (3, 4, 9):
+        found = [np.asarray(run(Calling(np.arange(2.0)), *others, n)).tobytes() for run in (plain, made)]
+        assert found[0] == found[1]
+
+
+def evaluated(text: str) -> Any:
+    """As numexpr.evaluate() and pandas' query() do."""
+    caller = sys._getframe(1)
+    return eval(text, caller.f_globals, dict(caller.f_locals))
+
+
+def names_in_text(x: Any, n: int) -> Any:
+    least, factor, label, flag, scale = 0.5, 3, "ab", True, np.float64(0.25)  # noqa: F841
+    for i in range(n):  # noqa: B007
+        x = np.sqrt(x + 0.5)
+    return evaluated("(x[x > least] * factor * scale + len(label) + flag + i).tobytes()")
+
+
+@pytest.mark.parametrize("compiler", [dynamo_lite.compile, watched.compile, watched.compile_loops])
+def test_what_is_called_after_a_loop_finds_variables_that_only_it_reads(compiler: Any) -> None:
+    made = compiler(names_in_text)
+    for n in (3, 4, 9):
+        assert made(np.arange(3.0), n) == names_in_text(np.arange(3.0), n)

@@ -1197,6 +1197,38 @@ def test_copies_of_polls_are_never_true() -> None:
         assert not any(bool(again) for _ in range(100))
 
 
+CHANGED = """
+def short(x):
+    return x[0] * 2.0 + x[1] * x[2] - x[1]
+
+def long(x):
+    total = 0.0
+    for i in range(300):
+        total += x[i % 3] * 2.0
+    return total
+"""
+
+
+@pytest.mark.parametrize("name", ["short", "long"])
+@pytest.mark.parametrize("limits", [policy.AT_ONCE, watched.LOOPS_AT_ONCE], ids=["calls", "loops"])
+@pytest.mark.parametrize("calls", [0, 1, 5])
+def test_copies_of_code_with_other_constants_do_what_they_say(name: str, limits: Any, calls: int) -> None:
+    """As a decorator makes them that binds globals as constants: before the first call, and of code that has polls."""
+    watch = Watch(limits, "reference")
+    names: dict[str, Any] = {"__name__": "changed"}
+    exec(watch.watched(compile(CHANGED, "changed.py", "exec")), names)
+    function, x = names[name], np.arange(1.0, 4.0)
+    before = [function(x) for _ in range(calls)]
+    code = function.__code__
+    consts = tuple(3.0 if type(const) is float and const == 2.0 else const for const in code.co_consts)
+    changed = types.FunctionType(code.replace(co_consts=consts), names)
+    plain: dict[str, Any] = {}
+    exec(CHANGED.replace("2.0", "3.0"), plain)
+    assert {changed(x) for _ in range(5)} == {plain[name](x)}
+    assert len({*before, function(x), function(x)}) == 1
+    watch.end()
+
+
 def test_what_comes_nearer_ever_more_slowly_tells_no_end() -> None:
     """An error that gets smaller by a factor each round would be expected to vanish soon."""
 

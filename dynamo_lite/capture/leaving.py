@@ -58,6 +58,12 @@ def reads_frame(code: Code) -> str | None:
     return None
 
 
+def calls_super(code: Code) -> bool:
+    """Whether it calls `super()` without arguments, which looks into the frame for its first argument: there a resume
+    function that takes what lies on the stack has something else."""
+    return "__class__" in code.freevars and any(instr.arg == "super" for instr in code.instrs)
+
+
 def goes_on_at(code: Code, index: int, header: int | None = None) -> bool:
     """Whether a resume function may begin at instruction `index`, and nobody can tell it from the frame. header: of the
     loop that is left there, into which no handler may lead back."""
@@ -214,5 +220,5 @@ def grown(begin: int, step: int, taken: int) -> int:
 
 __all__ = [
     *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "is_told", "note_exit", "number_left"),
-    *("reads_frame", "exit_name"),
+    *("calls_super", "reads_frame", "exit_name"),
 ]

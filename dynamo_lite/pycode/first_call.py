@@ -25,6 +25,7 @@ import types
 from collections.abc import Callable
 from functools import cache
 
+from dynamo_lite import _C
 from dynamo_lite.pycode.code import CO_GENERATOR_KINDS, CO_NEWLOCALS, CO_OPTIMIZED, Instr, skeleton
 from dynamo_lite.pycode.decode import stand_for
 from dynamo_lite.pycode.encode import assemble
@@ -86,6 +87,7 @@ def _with_question(
         co_exceptiontable=shifted_exceptions(code.co_exceptiontable, units),
     )
     stand_for(made, code)
+    _C.note_polls(made)
     return made
 
 

@@ -27,6 +27,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from dynamo_lite import _C
 from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.pycode.code import (
     CO_GENERATOR_KINDS,
@@ -463,6 +464,7 @@ def _written(
     except (UnsupportedCode, UnsupportedOpcode):
         return code, []
     remember_as(result, plain)
+    _C.note_polls(result)
     return result, polls
 
 

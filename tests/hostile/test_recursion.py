@@ -175,3 +175,27 @@ def test_the_recursion_error_comes_at_the_same_depth_beside_methods_of_c() -> No
         depths.append(len(found))
         end(made)
     assert depths[0] == depths[1]
+
+
+def many(x: Any) -> Any:
+    for _ in range(3):
+        x = x * 2.0 + 1.0
+    return x
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.usefixtures("no_mode")
+def test_what_compiles_has_room_near_the_limit(mode: str) -> None:
+    """Plain Python has the frames that it needs: so few that compiling, which needs more, would have none left."""
+
+    def under(frames: int, function: Any) -> Any:
+        return under(frames - 1, function) if frames > 0 else function(X)
+
+    fast = MODES[mode](many)
+    found = []
+    for made in (many, fast, fast):
+        ROOM.clear()
+        note(frames_left)
+        found.append(under(ROOM[0] - 6, made).tobytes())
+    end(fast)
+    assert found[1:] == found[:1] * 2
