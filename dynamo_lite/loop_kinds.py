@@ -175,14 +175,26 @@ def computes(value: object) -> bool:
         return value.__name__.partition(".")[0] == "numpy"
     if type(value) is types.FunctionType:
         return policy.is_looked_at(value.__code__.co_filename, value.__module__ or "")
-    return type(value).__module__.partition(".")[0] == "numpy"
+    return (_home(value) or type(value).__module__).partition(".")[0] == "numpy"
+
+
+def _home(value: object) -> str:
+    """The module that a function in C is of, or that the class is of which it is a method: `from numpy import zeros`,
+    `from random import random`; "" of what is neither, as of methods of lists and the like."""
+    if type(value) not in (types.BuiltinFunctionType, types.MethodType):
+        return ""
+    owner = getattr(value, "__self__", None)
+    if owner is None or type(owner) is types.ModuleType:
+        return str(value.__module__)
+    of = str(type(owner).__module__)
+    return "" if of == "builtins" else of
 
 
 def _is_of_python(value: object) -> bool:
     """Whether it is a module of numbers, of it, or a function or value of Python's own."""
     if type(value) is types.ModuleType:
         return value.__name__ in _NUMBER_MODULES
-    of = getattr(value, "__module__", None) if callable(value) else "builtins"
+    of = (_home(value) or getattr(value, "__module__", None)) if callable(value) else "builtins"
     return of in ("builtins", *_NUMBER_MODULES)
 
 

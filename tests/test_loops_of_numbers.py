@@ -155,6 +155,34 @@ def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: int) 
     assert kind_of(code, loops(code)[-1], {**globals(), "np": np}).kind == expected
 
 
+def of_names_from_numpy(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x + 0.1 * array([x[1] - i, -x[0]], float) + zeros(2) * rand()
+    return x
+
+
+def of_names_from_random(n: int) -> float:
+    x = 0.0
+    for _ in range(n):
+        if random() < 0.5:
+            x = x + randrange(1, 5) * 0.25
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), [(of_names_from_numpy, OF_ARRAYS), (of_names_from_random, OF_ELEMENTS)]
+)
+def test_functions_are_known_by_where_they_come_from_whatever_they_are_named(
+    function: Callable[..., Any], expected: int
+) -> None:
+    """`from numpy import array` and `from random import random`: functions in C, and methods of a generator."""
+    code = decode(function.__code__)
+    names = {"array": np.array, "zeros": np.zeros, "rand": np.random.rand, "random": random.random}
+    assert kind_of(code, loops(code)[-1], {**names, "randrange": random.randrange}).kind == expected
+    assert kind_of(code, loops(code)[-1], {**names, "array": gc.collect, "random": gc.collect}).kind == 0
+    assert kind_of(code, loops(code)[-1], {**names, "array": [].append, "random": {}.get}).kind == 0
+
+
 def test_functions_of_matrices_take_as_long_as_some_operations() -> None:
     code = decode(of_small_matrices.__code__)
     assert kind_of(code, loops(code)[-1], {"np": np}).operations == 9  # @, +, two calls and what solve takes besides
