@@ -6,10 +6,14 @@ import gc
 import math
 import random
 from collections.abc import Callable
+from random import random as drawn
+from random import randrange
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy import array, zeros
+from numpy.random import rand
 
 from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, kind_of
 from dynamo_lite.pycode import loops
@@ -164,7 +168,7 @@ def of_names_from_numpy(x: Any, n: int) -> Any:
 def of_names_from_random(n: int) -> float:
     x = 0.0
     for _ in range(n):
-        if random() < 0.5:
+        if drawn() < 0.5:
             x = x + randrange(1, 5) * 0.25
     return x
 
@@ -177,10 +181,10 @@ def test_functions_are_known_by_where_they_come_from_whatever_they_are_named(
 ) -> None:
     """`from numpy import array` and `from random import random`: functions in C, and methods of a generator."""
     code = decode(function.__code__)
-    names = {"array": np.array, "zeros": np.zeros, "rand": np.random.rand, "random": random.random}
-    assert kind_of(code, loops(code)[-1], {**names, "randrange": random.randrange}).kind == expected
-    assert kind_of(code, loops(code)[-1], {**names, "array": gc.collect, "random": gc.collect}).kind == 0
-    assert kind_of(code, loops(code)[-1], {**names, "array": [].append, "random": {}.get}).kind == 0
+    loop = loops(code)[-1]
+    assert kind_of(code, loop, globals()).kind == expected
+    for other in gc.collect, [].append:  # of another module, and a list's
+        assert kind_of(code, loop, {**globals(), "array": other, "drawn": other}).kind == 0
 
 
 def test_functions_of_matrices_take_as_long_as_some_operations() -> None:
