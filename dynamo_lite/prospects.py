@@ -38,7 +38,7 @@ def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any]) -> bool:
 
 
 def breaks_around(code: Code, loop: Loop, within: Iterable[Loop], names: Mapping[str, Any]) -> bool:
-    """Whether every round of `loop` breaks the graph outside of the loops `within` it: it prints, or calls libraries."""
+    """Whether every round of `loop` breaks the graph outside of the loops `within` it, by a print or a library."""
     inside = frozenset().union(*(one.body for one in within))
     outside = sorted(loop.body - inside)
     certain = [at for at in outside if _breaks(code, at, names, _DEEP) or _is_foreign(code, at, names)]
