@@ -175,14 +175,26 @@ def computes(value: object) -> bool:
         return name_of(value).partition(".")[0] == "numpy"
     if type(value) is types.FunctionType:
         return policy.is_looked_at(value.__code__.co_filename, module_of(value))
-    return module_of(type(value)).partition(".")[0] == "numpy"
+    return (_home(value) or module_of(type(value))).partition(".")[0] == "numpy"
+
+
+def _home(value: Any) -> str:
+    """The module that a function in C is of, or that the class is of which it is a method: `from numpy import zeros`,
+    `from random import random`; "" of what is neither, as of methods of lists and the like."""
+    if type(value) not in (types.BuiltinFunctionType, types.MethodType):
+        return ""
+    owner = value.__self__
+    if owner is None or type(owner) is types.ModuleType:
+        return module_of(value)
+    of = module_of(type(owner))
+    return "" if of == "builtins" else of
 
 
 def _is_of_python(value: object) -> bool:
     """Whether it is a module of numbers, of it, or a function or value of Python's own."""
     if type(value) is types.ModuleType:
         return name_of(value) in _NUMBER_MODULES
-    return not callable(value) or module_of(value) in ("builtins", *_NUMBER_MODULES)
+    return not callable(value) or (_home(value) or module_of(value)) in ("builtins", *_NUMBER_MODULES)
 
 
 def name_of(module: types.ModuleType) -> str:

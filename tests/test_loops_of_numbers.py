@@ -6,10 +6,14 @@ import gc
 import math
 import random
 from collections.abc import Callable
+from random import random as drawn
+from random import randrange
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy import array, zeros
+from numpy.random import rand
 
 from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, kind_of
 from dynamo_lite.pycode import loops
@@ -153,6 +157,34 @@ def of_remainders(x: Any, n: int) -> Any:
 def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: int) -> None:
     code = decode(function.__code__)
     assert kind_of(code, loops(code)[-1], {**globals(), "np": np}).kind == expected
+
+
+def of_names_from_numpy(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x + 0.1 * array([x[1] - i, -x[0]], float) + zeros(2) * rand()
+    return x
+
+
+def of_names_from_random(n: int) -> float:
+    x = 0.0
+    for _ in range(n):
+        if drawn() < 0.5:
+            x = x + randrange(1, 5) * 0.25
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), [(of_names_from_numpy, OF_ARRAYS), (of_names_from_random, OF_ELEMENTS)]
+)
+def test_functions_are_known_by_where_they_come_from_whatever_they_are_named(
+    function: Callable[..., Any], expected: int
+) -> None:
+    """`from numpy import array` and `from random import random`: functions in C, and methods of a generator."""
+    code = decode(function.__code__)
+    loop = loops(code)[-1]
+    assert kind_of(code, loop, globals()).kind == expected
+    for other in gc.collect, [].append:  # of another module, and a list's
+        assert kind_of(code, loop, {**globals(), "array": other, "drawn": other}).kind == 0
 
 
 def test_functions_of_matrices_take_as_long_as_some_operations() -> None:
