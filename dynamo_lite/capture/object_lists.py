@@ -30,7 +30,7 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import LATEST
 from dynamo_lite.capture.sameness import is_read_later, reachable
-from dynamo_lite.capture.scalar_items import DTYPES, SCALARS, guess, kind_of_scalar
+from dynamo_lite.capture.scalar_items import DTYPES, SCALARS, guess, kind_of_scalar, note_put
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import NUMPY, Retry, Tracer
 from dynamo_lite.capture.value import (
@@ -450,8 +450,7 @@ def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value)
         holdings = _parts(target.holding, len(items))
     values = tuple(_object(tracer, holding, one) for holding, one in zip(holdings, items, strict=True))
     tracer.changes_lists += 1
-    if target.holding.kind == SCALARS and (kind := _kind_put(item)) is not None:
-        tracer.kinds_put[target.node] = kind
+    note_put(tracer, target, place, item)
     table = None if all(isinstance(value, Node) for value in values) else table_of(tracer)
     node = ops.lists.put(tracer.graph, target.node, place, values, packed, tracer.location(), table, True)
     if table is not None:
@@ -460,11 +459,6 @@ def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value)
                 tracer.note_put(node, at + (place is not None), one)
     if place is None:
         _stay_as_long(tracer)
-
-
-def _kind_put(item: Value) -> str | None:
-    number = as_scalar(item)
-    return kind_of_scalar(item) or (None if number is None else kind_of(number))
 
 
 def _parts(holding: Holding, count: int) -> list[Holding]:

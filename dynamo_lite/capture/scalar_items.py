@@ -33,8 +33,9 @@ def kind_of_scalar(value: Value) -> str | None:
 
 def guess(tracer: Tracer, target: ListValue, place: Scalar) -> str:
     """What the item of a list under an index is taken for."""
-    put, items = tracer.kinds_put.get(target.node), target.concrete
-    if put is not None and (items is None or place == -1):
+    kinds, items = tracer.kinds_put.get(_list_of(target), {}), target.concrete
+    put = kinds.get(place, kinds.get(None))
+    if put is not None and (items is None or place == -1 or place in kinds):
         return put
     at = _at_first(tracer, place)
     if at is None or items is None or not -len(items) <= at < len(items):
@@ -43,6 +44,18 @@ def guess(tracer: Tracer, target: ListValue, place: Scalar) -> str:
     if name is None or (name in PYTHON_KINDS and target.holding.awaits):
         return target.holding.most
     return name
+
+
+def note_put(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value) -> None:
+    """Note what a list gets under an index, or at its end."""
+    number = as_scalar(item)
+    kind = kind_of_scalar(item) or (None if number is None else kind_of(number))
+    if target.holding.kind == SCALARS and kind is not None:
+        tracer.kinds_put.setdefault(_list_of(target), {}).update({place: kind, None: kind})
+
+
+def _list_of(target: ListValue) -> object:
+    return target.node if target.at is None else target.at
 
 
 def _at_first(tracer: Tracer, place: Scalar) -> int | None:
@@ -68,4 +81,4 @@ def _at_first(tracer: Tracer, place: Scalar) -> int | None:
     return at if isinstance(at, int) else None
 
 
-__all__ = ["DTYPES", "NAMES", "PYTHON_KINDS", "SCALARS", "guess", "kind_of_scalar"]
+__all__ = ["DTYPES", "NAMES", "PYTHON_KINDS", "SCALARS", "guess", "kind_of_scalar", "note_put"]

@@ -480,6 +480,7 @@ def _check_length(tracer: Tracer, obj: list[Any], source: Source) -> None:
 
 
 _LONG = 512  # items of a list or tuple, of which few are looked at one by one
+_MANY = 4096  # of which none are, where a loop looks into it
 _FEW = 64
 
 
@@ -596,6 +597,8 @@ def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
         made = FROM_OUTSIDE[0](tracer, obj, source)
         if made is not None:
             return made
+    if tracer.regions and tracer.native_loops and len(obj) > _MANY:
+        _foresee(tracer, obj, source)
     if tracer.numbered and tracer.numbered.get(source):
         numbered = _wrap_numbered(tracer, obj, source)
         if numbered is not None:
@@ -615,6 +618,17 @@ def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
     if len(obj) > _LONG:
         tracer.long.setdefault(source, 0)
     return SequenceValue(source, type(obj), [LazyValue(source.item(i), item) for i, item in enumerate(obj)])
+
+
+def _foresee(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> None:
+    """Have a list or tuple that a loop looks into known by columns from the first attempt on, or by its object where
+    that has been given up: one by one its items would be too much work."""
+    known = tracer.numbered
+    if known is not None and source not in known:
+        known[source] = layout_of(obj) is not None
+    if (known is None or not known[source]) and tracer.restraints.objects is None and holding_of(obj) is not None:
+        tracer.restraints.objects = True
+        raise Retry
 
 
 def _wrap_range(tracer: Tracer, obj: range, source: Source) -> Value:
