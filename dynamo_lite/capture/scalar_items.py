@@ -63,7 +63,7 @@ def _at_first(tracer: Tracer, place: Scalar) -> int | None:
     env: dict[str, Number] = dict(tracer.hints)
 
     def known(number: Scalar | None) -> Number | None:
-        if number is None or not {symbol for symbol in symbols_of(number)} <= env.keys():
+        if number is None or not symbols_of(number) <= env.keys():
             return None
         try:
             return evaluate(number, env)

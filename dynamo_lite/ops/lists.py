@@ -3,7 +3,8 @@
 ``new_container`` is a fresh list or dict, ``append`` adds one value to a list, ``put_item`` stores one under an index
 or key, in the program's order. The container may be an input, and is handed out as it is. ``list_take`` gives an item,
 as the object that it is, or a copy of a list, ``object_number`` the number that an item is, and ``object_scalar`` an
-item of which it is known that it is a NumPy scalar of a type. What goes in is the very object: a store into it later is seen through the container. What packs several values is a type,
+item of which it is known that it is a NumPy scalar of a type. What goes in is the very object: a store into it later
+is seen through the container. What packs several values is a type,
 or a format whose text they make.
 
     %out: object = new_container(kind=list);  loop ...: %append = append(%out, i0, %x, packed=tuple)
@@ -221,7 +222,7 @@ define(
     )
 )
 
-DTYPES_BY_NUMBER = {np.dtype(char).num: np.dtype(char) for char in "?bhilBHILefd"}
+DTYPES_BY_NUMBER: dict[int, np.dtype[Any]] = {np.dtype(char).num: np.dtype(char) for char in "?bhilBHILefd"}
 
 
 def as_scalar_of(found: Any, dtype: np.dtype[Any]) -> Any:

@@ -2,10 +2,11 @@
 
 What is taken of a list, and each list that is made, is kept in a place of its own until the same step runs again, so
 that it lives though the list gets another item there, unless it is not used any more then; what a loop carries has a
-place, too (csrc/machine_lists.c). An item of which nobody wants more than the number is read at once. A NumPy scalar that
-is taken of a list, or put into one, is kept as well: its origin is minus its address.
+place, too (csrc/machine_lists.c). An item of which nobody wants more than the number is read at once. A NumPy scalar
+that is taken of a list, or put into one, is kept as well: its origin is minus its address.
 
-INVARIANT: a list is changed by functions that note that in the journal, but for appends to one of which it knows already (List.noted).
+INVARIANT: a list is changed by functions that note that in the journal, but for appends to one of which it knows
+already (List.noted).
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ from dynamo_lite.schedule.steps import (
     Reg,
     Require,
     Schedule,
-    Step,
     Take,
 )
 
@@ -207,8 +207,11 @@ class ListBuilder(FunctionBuilder):
 _COMPUTES = (Map, Reduce, Read, Require, Call, Alloc)  # steps that take the numbers of NumPy scalars, not the objects
 
 
-def _uses_object(step: Step, register: int) -> bool:
-    return not isinstance(step, _COMPUTES) and register in registers_used(step)
+def _is_handed_on(schedule: Schedule, register: int, outputs: set[int]) -> bool:
+    """Whether somebody may want the object that a NumPy scalar is."""
+    return register in outputs or any(
+        not isinstance(step, _COMPUTES) and register in registers_used(step) for step in schedule.steps
+    )
 
 
 def only_read(schedule: Schedule) -> frozenset[int]:
@@ -218,9 +221,8 @@ def only_read(schedule: Schedule) -> frozenset[int]:
     if not items:
         return frozenset()
     for step in schedule.steps:
-        if isinstance(step, Take) and step.kind == abi.TAKE_SCALAR and step.dst not in outputs:
-            if not any(_uses_object(one, step.dst) for one in schedule.steps):
-                continue
+        if isinstance(step, Take) and step.kind == abi.TAKE_SCALAR and not _is_handed_on(schedule, step.dst, outputs):
+            continue
         if not isinstance(step, Read) or step.of in (abi.READ_LENGTH, abi.READ_TAG):
             items -= registers_used(step)
     return frozenset(items - outputs)

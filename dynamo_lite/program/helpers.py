@@ -8,7 +8,8 @@ from __future__ import annotations
 
 RESULT_AT = {
     **{"python_power": 2, "python_function": 3, "product": 1, "fold": 1, "object_number": 2, "list_number": 3},
-    **{"list_scalar": 3, "scalar_object": 4, "object_scalar": 2, "object_tag": 2, "list_item": 4, "list_pop": 4, "list_repeated": 4, "list_copy": 5, "list_join": 4},
+    **{"list_scalar": 3, "scalar_object": 4, "object_scalar": 2},
+    **{"object_tag": 2, "list_item": 4, "list_pop": 4, "list_repeated": 4, "list_copy": 5, "list_join": 4},
     "tuple_item": 5,
     "product_of": 0,
 }
