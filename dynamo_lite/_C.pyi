@@ -126,8 +126,8 @@ class Abi(NamedTuple):
     TAKE_OUT: int
     TAKE_COPY: int
     TAKE_OF_TUPLE: int
-    TAKE_SCALAR: int
     TAKE_JOINED: int
+    TAKE_SCALAR: int
     MOST_KEPT: int
     VECTOR_PRODUCTS: int
     VECTOR_DOT: int

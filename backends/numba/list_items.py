@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dynamo_lite.backends.numba.llvm_text import scalar_type
+
 from dynamo_lite import _C
 from dynamo_lite._C import abi
-from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.ops.lists import DTYPES_BY_NUMBER
 from dynamo_lite.program.ir import Helper, Value
 

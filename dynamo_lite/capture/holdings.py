@@ -27,8 +27,10 @@ def holding_of(obj: Any, depth: int = 3) -> Holding | None:
         return Holding()
     latest = [names.get(type(item)) for item in obj[-LOOKED_AT:]]
     if not DTYPES.keys().isdisjoint((*kinds, *latest)):
+        if not {*kinds, *latest} <= {*NAMES.values()}:
+            return None
         scalars = [kind for kind in (*latest, *kinds) if kind in DTYPES]
-        return Holding(SCALARS, most=max(scalars, key=scalars.count)) if {*kinds, *latest} <= {*NAMES.values()} else None
+        return Holding(SCALARS, most=max(scalars, key=scalars.count))
     if kinds == {"int", "float"}:
         return Holding("number")
     kind = kinds.pop()
