@@ -20,6 +20,13 @@ dl_make_object(int type, int64_t bits)
         return PyFloat_FromDouble(real);
     case DL_PYTHON_BOOL:
         return PyBool_FromLong(bits != 0);
+    case NPY_DOUBLE: { /* NB: the most common ones, without a look at the dtype */
+        PyObject *made = PyArrayScalar_New(Double);
+        if (made != NULL) {
+            memcpy(&PyArrayScalar_VAL(made, Double), &bits, sizeof bits);
+        }
+        return made;
+    }
     }
     PyArray_Descr *descr = PyArray_DescrFromType(type);
     PyObject *object = descr ? PyArray_Scalar(&bits, descr, NULL) : NULL;
@@ -221,8 +228,8 @@ journal_of(const npy_intp *block)
 static int32_t
 keep_new(npy_intp *block, npy_intp place, PyObject *object)
 {
-    PyErr_Clear();
     if (object == NULL) {
+        PyErr_Clear();
         return 1;
     }
     Py_XSETREF(((PyObject **)block[DL_WORD_KEPT])[place], object);

@@ -11,7 +11,7 @@ most items. INVARIANT: it is a guess. The program tests the type of each item th
 from __future__ import annotations
 
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.state import Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, ListValue, Value
 from dynamo_lite.graph.scalar import Number, Scalar, evaluate, kind_of, symbols_of
 from dynamo_lite.ops.lists import DTYPES_BY_NUMBER
@@ -41,9 +41,19 @@ def guess(tracer: Tracer, target: ListValue, place: Scalar) -> str:
     if at is None or items is None or not -len(items) <= at < len(items):
         return put or target.holding.most
     name = NAMES.get(type(items[at]))
-    if name is None or (name in PYTHON_KINDS and target.holding.awaits):
+    if name in PYTHON_KINDS and target.holding.awaits and tracer.regions:
+        _begin_with(tracer, target)
         return target.holding.most
-    return name
+    return name or target.holding.most
+
+
+def _begin_with(tracer: Tracer, target: ListValue) -> None:
+    """Have the first iteration of the outermost loop run before it, since it reads a number of Python's where later ones
+    find what the loop has put there: raises Retry, unless that has been done."""
+    plan = tracer.plans[tracer.regions[0].key]
+    if not plan.unpeeled and not plan.peel:
+        plan.begin_with((target.at,))
+        raise Retry
 
 
 def note_put(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value) -> None:
