@@ -38,6 +38,8 @@ def guess(tracer: Tracer, target: ListValue, place: Scalar) -> str:
     if put is not None and (items is None or place == -1 or place in kinds):
         return put
     at = _at_first(tracer, place)
+    if at in kinds:
+        return kinds[at]
     if at is None or items is None or not -len(items) <= at < len(items):
         return put or target.holding.most
     name = NAMES.get(type(items[at]))
@@ -48,8 +50,8 @@ def guess(tracer: Tracer, target: ListValue, place: Scalar) -> str:
 
 
 def _begin_with(tracer: Tracer, target: ListValue) -> None:
-    """Have the first iteration of the outermost loop run before it, since it reads a number of Python's where later ones
-    find what the loop has put there: raises Retry, unless that has been done."""
+    """Have the first iteration of the outermost loop run before it, since it reads a number of Python's where later
+    ones find what the loop has put there: raises Retry, unless that has been done."""
     plan = tracer.plans[tracer.regions[0].key]
     if not plan.unpeeled and not plan.peel:
         plan.begin_with((target.at,))
