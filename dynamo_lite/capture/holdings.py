@@ -41,7 +41,8 @@ def holding_of(obj: Any, depth: int = 3) -> Holding | None:
     if kind != "list":
         return Holding(kind)
     inners = [holding_of(item, depth - 1) for item in obj[:LOOKED_AT]]
-    first = next((one for one in inners if one is not None and one.kind), Holding())
+    known = [one for one in inners if one is not None and one.kind]
+    first = next((one for one in known if one.kind == SCALARS), known[0] if known else Holding())
     if any(one is None or (one.kind and not _fits(first, one)) for one in inners):
         return None
     return Holding("list", first)
@@ -56,6 +57,8 @@ def _holding_of_tuples(obj: list[tuple[Any, ...]], depth: int) -> Holding | None
 
 
 def _fits(one: Holding, other: Holding) -> bool:
+    if one.kind == SCALARS:
+        return other.kind in ("", "number", SCALARS, *PYTHON_KINDS)
     if one.kind != other.kind:
         return not other.kind
     if one.kind == "tuple":

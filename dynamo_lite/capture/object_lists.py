@@ -101,7 +101,8 @@ def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
         return False  # it was there before the loop, or something else stands for it
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     most = _MOST_KNOWN if _constants(tracer, value) else _MOST
-    return len(value.known) <= most and (not kinds or (len(kinds) == 1 and None not in kinds))
+    is_of_scalars = SCALARS in kinds and kinds <= {SCALARS, *_OF}
+    return len(value.known) <= most and (not kinds or is_of_scalars or (len(kinds) == 1 and None not in kinds))
 
 
 def _kind_of(tracer: Tracer, item: Value) -> str | None:
@@ -113,6 +114,8 @@ def _kind_of(tracer: Tracer, item: Value) -> str | None:
         return None if None in kinds or "tuple" in kinds else "tuple"
     if (constant := _constant_tuple(item)) is not None:
         return None if holding_of([constant]) is None else "tuple"
+    if kind_of_scalar(item) is not None:
+        return SCALARS
     number = as_scalar(item)
     return None if number is None or kind_of(number) not in _OF else kind_of(number)
 
@@ -158,7 +161,7 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     frame = tracer.frames[-1]
     name = (frame.code.filename, frame.code.qualname, frame.index)
-    holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(("list", "tuple")) else "")
+    holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(("list", "tuple", SCALARS)) else "")
     made = ListValue(None, holding=named(holding, name, tracer.restraints.mixed))
     constants = _constants(tracer, value)
     if constants is not None and not holding.kind:
