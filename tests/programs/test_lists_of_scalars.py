@@ -87,6 +87,18 @@ def orbit(pos, vel, n):
     return pos, vel
 
 
+@program(lambda n: ([np.float64(0.5)], [0.1, 0.7, 0.4, 0.9] * n, n))
+def chain(x, draws, n):
+    accepted = 0
+    for i in range(n):
+        if draws[i] < np.exp(-x[-1] * 0.5):
+            x.append(x[-1] + draws[i])
+            accepted += 1
+        else:
+            x.append(x[-1])
+    return x, accepted
+
+
 @program(lambda n: ([np.float32(0.5)], [np.int64(1)], n))
 def other_types(x, k, n):
     for i in range(n):
