@@ -324,7 +324,8 @@ dl_list_take(DlRun *run, const DlTakeStep *step)
     PyObject *list = list_in(&run->regs[step->list]), *places[2] = {NULL, NULL}, *made = NULL;
     DlJournal *journal = &run->outermost->journal;
     PyObject *tuple = run->regs[step->list].object;
-    int has_list = list != NULL || (step->kind == DL_TAKE_OF_TUPLE && tuple != NULL && PyTuple_CheckExact(tuple));
+    int has_list = list != NULL || (step->kind == DL_TAKE_OF_TUPLE && tuple != NULL && PyTuple_CheckExact(tuple))
+                   || (step->kind == DL_TAKE_SCALAR && tuple != NULL);
     DlStatus status = has_list ? 0 : dl_decline(run, DL_REASON_INPUT);
     for (int i = 0; i < step->n && status == 0; i++) {
         places[i] = get_value(run, &step->places[i]);
@@ -342,6 +343,12 @@ dl_list_take(DlRun *run, const DlTakeStep *step)
         made = PyList_CheckExact(places[0]) ? dl_list_joined(journal, list, places[0]) : NULL;
         int failed = made == NULL && PyErr_Occurred();
         status = failed ? dl_failed(run, DL_REASON_MEMORY) : made == NULL ? dl_decline(run, DL_REASON_INPUT) : 0;
+    }
+    else if (status == 0 && step->kind == DL_TAKE_SCALAR) {
+        int64_t bits;
+        int is_scalar = dl_object_scalar(tuple, PyLong_AsSsize_t(places[0]), &bits) == 0;
+        made = is_scalar ? Py_NewRef(tuple) : NULL;
+        status = is_scalar ? 0 : dl_decline(run, DL_REASON_NUMBER);
     }
     else if (status == 0 && step->kind == DL_TAKE_OF_TUPLE) {
         Py_ssize_t index = PyLong_AsSsize_t(places[0]), size = PyLong_AsSsize_t(places[1]);

@@ -16,6 +16,7 @@
 #include "linalg.h"
 #include "machine_lists.h"
 #include "objects.h"
+#include "power.h"
 #include "pyframe.h"
 #include "search.h"
 #include "selections.h"
@@ -85,36 +86,6 @@ look(npy_intp *block)
 
 /* ---- what the code calls ---- */
 
-/* Let NumPy's and the C library's own places of flags count. */
-static void
-gather_flags(void)
-{
-    unsigned more = dl_fp_get_x87();
-    if (more) {
-        dl_fp_set(dl_fp_get() | more);
-        dl_fp_clear_x87();
-    }
-}
-
-/* a ** b as NumPy computes it of scalars: by the C library. */
-static double
-power(double a, double b)
-{
-    dl_fp_clear_x87();
-    double result = pow(a, b);
-    gather_flags();
-    return result;
-}
-
-static float
-power_float(float a, float b)
-{
-    dl_fp_clear_x87();
-    float result = powf(a, b);
-    gather_flags();
-    return result;
-}
-
 /* Memory of more than so many bytes; NULL where there is none. */
 static char *
 room(npy_intp *block, npy_intp number, npy_intp bytes)
@@ -141,6 +112,9 @@ copy(char *to, npy_intp to_stride, const char *from, npy_intp n, npy_intp stride
 static PyObject *
 object_of(const Watch *watch, npy_intp origin)
 {
+    if (origin < 0) {
+        return (PyObject *)-origin; /* NB: which is kept */
+    }
     if (origin >= DL_FIRST_ORIGIN) {
         return watch->made[origin - DL_FIRST_ORIGIN];
     }
@@ -174,6 +148,19 @@ append_scalar(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, i
         return dl_append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
     }
     return append_made(watch, list, dl_make_object((int)type, bits));
+}
+
+/* The NumPy scalar with that origin, or (0) a new one, which is kept in a place; 1 where there is no memory. */
+static int32_t
+scalar_object(npy_intp *block, npy_intp place, npy_intp type, npy_intp origin, PyObject **object, int64_t bits)
+{
+    Watch *watch = (Watch *)block[DL_WORD_RUN];
+    *object = origin ? object_of(watch, origin) : dl_make_object((int)type, bits);
+    int32_t failed = *object == NULL || dl_machine_keep(block, place, *object);
+    if (origin == 0) {
+        Py_XDECREF(*object);
+    }
+    return failed;
 }
 
 /* The same of an array, a new one with a copy of packed memory. */

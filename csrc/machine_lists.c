@@ -20,6 +20,13 @@ dl_make_object(int type, int64_t bits)
         return PyFloat_FromDouble(real);
     case DL_PYTHON_BOOL:
         return PyBool_FromLong(bits != 0);
+    case NPY_DOUBLE: { /* NB: the most common ones, without a look at the dtype */
+        PyObject *made = PyArrayScalar_New(Double);
+        if (made != NULL) {
+            memcpy(&PyArrayScalar_VAL(made, Double), &bits, sizeof bits);
+        }
+        return made;
+    }
     }
     PyArray_Descr *descr = PyArray_DescrFromType(type);
     PyObject *object = descr ? PyArray_Scalar(&bits, descr, NULL) : NULL;
@@ -131,6 +138,35 @@ dl_list_number(PyObject *list, int64_t index, npy_intp of, int64_t *bits)
     return (uint64_t)index >= (uint64_t)PyList_GET_SIZE(list) || dl_object_number(PyList_GET_ITEM(list, index), of, bits);
 }
 
+int32_t
+dl_object_scalar(PyObject *object, npy_intp type, int64_t *bits)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType((int)type);
+    int is_one = descr != NULL && descr->typeobj == Py_TYPE(object) && PyDataType_ELSIZE(descr) <= (npy_intp)sizeof *bits;
+    if (is_one) {
+        PyArray_ScalarAsCtype(object, bits);
+    }
+    PyErr_Clear();
+    Py_XDECREF(descr);
+    return !is_one;
+}
+
+int32_t
+dl_list_scalar(PyObject *list, int64_t index, npy_intp type, int64_t *bits)
+{
+    if (!PyList_CheckExact(list)) {
+        return 1;
+    }
+    index += index < 0 ? PyList_GET_SIZE(list) : 0;
+    return (uint64_t)index >= (uint64_t)PyList_GET_SIZE(list) || dl_object_scalar(PyList_GET_ITEM(list, index), type, bits);
+}
+
+int64_t
+dl_object_origin(PyObject *object)
+{
+    return -(int64_t)(intptr_t)object;
+}
+
 PyObject *
 dl_list_part(DlJournal *journal, PyObject *list, Py_ssize_t first, Py_ssize_t last)
 {
@@ -192,8 +228,8 @@ journal_of(const npy_intp *block)
 static int32_t
 keep_new(npy_intp *block, npy_intp place, PyObject *object)
 {
-    PyErr_Clear();
     if (object == NULL) {
+        PyErr_Clear();
         return 1;
     }
     Py_XSETREF(((PyObject **)block[DL_WORD_KEPT])[place], object);
@@ -204,6 +240,14 @@ int32_t
 dl_machine_keep(npy_intp *block, npy_intp place, PyObject *object)
 {
     return keep_new(block, place, Py_NewRef(object));
+}
+
+/* The same of an object that another place keeps, by its origin; of another origin nothing is kept. */
+int32_t
+dl_machine_keep_origin(npy_intp *block, npy_intp place, int64_t origin)
+{
+    Py_XSETREF(((PyObject **)block[DL_WORD_KEPT])[place], origin < 0 ? Py_NewRef((PyObject *)(intptr_t)-origin) : NULL);
+    return 0;
 }
 
 /* An item of a list, which is kept in a place, or in none (-1); 1 where there is no item. */
@@ -314,6 +358,7 @@ static PyStructSequence_Field layout_fields[] = {
     {"size", "before the length of a list"},
     {"items", "before the address of its items"},
     {"value", "before the double of a float"},
+    {"scalar", "before the value of a NumPy scalar"},
     {"head", "before what says how long an int is"},
     {"digit", "before its first digit"},
     {"tagged", "whether that holds the sign beside the length"},
@@ -332,9 +377,10 @@ object_layout(PyObject *module, PyObject *args)
 #if defined(Py_GIL_DISABLED) || SIZEOF_SIZE_T != 8
     Py_RETURN_NONE;
 #else
-    static const size_t parts[] = {offsetof(PyObject, ob_type),       offsetof(PyVarObject, ob_size),
-                                   offsetof(PyListObject, ob_item),   offsetof(PyFloatObject, ob_fval),
-                                   DL_PYFRAME_INT_HEAD,               DL_PYFRAME_INT_DIGIT,
+    static const size_t parts[] = {offsetof(PyObject, ob_type),     offsetof(PyVarObject, ob_size),
+                                   offsetof(PyListObject, ob_item), offsetof(PyFloatObject, ob_fval),
+                                   offsetof(PyDoubleScalarObject, obval),
+                                   DL_PYFRAME_INT_HEAD,             DL_PYFRAME_INT_DIGIT,
                                    DL_PYFRAME_INT_TAGGED};
     static PyTypeObject *type;
     type = type ? type : PyStructSequence_NewType(&layout_description);

@@ -26,6 +26,14 @@ int32_t dl_append_held(PyObject *list, PyObject *object);
  * memory. */
 int32_t dl_append_pack(PyObject *list, npy_intp n, npy_intp is_tuple);
 
+/* The bits of a NumPy scalar of that type (or of an item of a list), in the first bytes of `bits`; 1 where the object is
+ * none. */
+int32_t dl_object_scalar(PyObject *object, npy_intp type, int64_t *bits);
+int32_t dl_list_scalar(PyObject *list, int64_t index, npy_intp type, int64_t *bits);
+
+/* The origin (abi.def) of an object that is kept. */
+int64_t dl_object_origin(PyObject *object);
+
 /* The number that an object is, as an int64 or the bits of a double, or the length of a list: of: DL_READ_... 1 where the
  * object is of another type, or does not fit. */
 int32_t dl_object_number(PyObject *object, npy_intp of, int64_t *bits);
@@ -45,6 +53,7 @@ int32_t dl_list_store(DlJournal *journal, PyObject *list, int64_t index, PyObjec
 /* What the code calls with its block. Objects are kept, each in a place of its own, until another one is kept there. All
  * give 1 where a list or tuple has not what is asked for, or there is no memory. */
 int32_t dl_machine_keep(npy_intp *block, npy_intp place, PyObject *object);
+int32_t dl_machine_keep_origin(npy_intp *block, npy_intp place, int64_t origin);
 int32_t dl_machine_list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item);
 int32_t dl_machine_list_touch(npy_intp *block, PyObject *list);
 int32_t dl_machine_tuple_item(npy_intp *block, npy_intp place, PyObject *tuple, int64_t index, int64_t size, PyObject **item);

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "fpflags.h"
+
 enum { CHUNK = 128, LEAST_EXPONENT = 3, MOST_EXPONENT = 16, SAMPLES = 512 };
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
@@ -146,4 +148,35 @@ dl_power_find(int type, DlInvoke invoke, const npy_intp *slot)
     (void)type;
     return NULL;
 #endif
+}
+
+/* ---- of scalars ---- */
+
+/* Let NumPy's and the C library's own places of flags count. */
+static void
+gather_flags(void)
+{
+    unsigned more = dl_fp_get_x87();
+    if (more) {
+        dl_fp_set(dl_fp_get() | more);
+        dl_fp_clear_x87();
+    }
+}
+
+double
+dl_power_scalar(double a, double b)
+{
+    dl_fp_clear_x87();
+    double result = pow(a, b);
+    gather_flags();
+    return result;
+}
+
+float
+dl_power_scalar_float(float a, float b)
+{
+    dl_fp_clear_x87();
+    float result = powf(a, b);
+    gather_flags();
+    return result;
 }

@@ -8,4 +8,8 @@
  * type, NPY_DOUBLE or NPY_FLOAT; NULL where nothing does. invoke: the same in all calls. */
 DlInvoke dl_power_find(int type, DlInvoke invoke, const npy_intp *slot);
 
+/* a ** b as NumPy computes it of scalars: by the C library. */
+double dl_power_scalar(double a, double b);
+float dl_power_scalar_float(float a, float b);
+
 #endif

@@ -127,6 +127,7 @@ class Abi(NamedTuple):
     TAKE_COPY: int
     TAKE_OF_TUPLE: int
     TAKE_JOINED: int
+    TAKE_SCALAR: int
     MOST_KEPT: int
     VECTOR_PRODUCTS: int
     VECTOR_DOT: int
@@ -205,6 +206,7 @@ class ObjectLayout(tuple[int, ...]):
     size: int
     items: int
     value: int
+    scalar: int
     head: int
     digit: int
     tagged: int

@@ -22,8 +22,9 @@ _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 @dataclass(frozen=True, slots=True)
 class LoopKind:
     """What a loop does, and the user's functions that it calls: OF_NUMBERS, nothing but compute with numbers and
-    elements of arrays, and append to lists; OF_ELEMENTS, nor does it call NumPy, so that it makes no arrays; OF_ARRAYS,
-    it computes with arrays, of which it may make small ones of numbers; 0, it does something else.
+    elements of arrays, and append to lists; OF_ELEMENTS, nor does it call NumPy, but for ufuncs where its variables
+    hold no arrays, so that it makes none; OF_ARRAYS, it computes with arrays, of which it may make small ones of
+    numbers; 0, it does something else.
 
     operations: how many there are in its code.
     """
@@ -45,8 +46,9 @@ def kind_of(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[st
     count = sum(found[name] for name in _COUNTED)
     is_of_numbers = not found.keys().isdisjoint(_OF_NUMBERS) or _loads_numbers(code, loop, names, values)
     if is_of_numbers and found.keys().isdisjoint(_NOT_OF_NUMBERS):
-        return LoopKind(OF_NUMBERS if "NumPy" in found else OF_ELEMENTS, count)
-    is_of_arrays = "NumPy" in found and found.keys().isdisjoint(_NOT_OF_ARRAYS)
+        makes_arrays = "NumPy" in found or ("ufunc" in found and _loads_arrays(code, loop, names, values))
+        return LoopKind(OF_NUMBERS if makes_arrays else OF_ELEMENTS, count)
+    is_of_arrays = ("NumPy" in found or "ufunc" in found) and found.keys().isdisjoint(_NOT_OF_ARRAYS)
     return LoopKind(OF_ARRAYS if is_of_arrays else 0, count)
 
 
@@ -98,6 +100,19 @@ def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Map
     return bool(kinds) and all(map(_is_number, kinds))
 
 
+def _loads_arrays(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether a variable that a loop reads holds, as far as is known, anything but numbers, lists and tuples that begin
+    with numbers, and what is called."""
+    for index in loop.body:
+        instr = code.instrs[index]
+        where = names if instr.op in _GLOBALS else values
+        value = where.get(instr.arg) if instr.op in _LOADS else None
+        value = value[0] if type(value) in (list, tuple) and value else value
+        if not (value is None or type(value) in (str, list, tuple) or _is_called(value) or _is_number(type(value))):
+            return True
+    return False
+
+
 def _loads_long(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
     """Whether a loop computes with ints of 64 bits or more, as a random number generator that is written out may."""
     for index in loop.body:
@@ -120,9 +135,9 @@ Found: TypeAlias = "Counter[str] | None"
 def _operations_of(
     code: Code, body: Iterable[int], names: Mapping[str, Any], deep: int, known: dict[tuple[Any, int], Found]
 ) -> Found:
-    """The opcodes of some instructions, and of functions that they load, and "NumPy" where they use that, or `@`,
-    "print" where they print; None where these load anything but modules of numbers, and functions. known: the same of
-    whole functions, by how deep they are looked into."""
+    """The opcodes of some instructions, and of functions that they load, and "ufunc" where they call one of NumPy's,
+    "NumPy" where they use anything else of that, or `@`, "print" where they print; None where these load anything but
+    modules of numbers, and functions. known: the same of whole functions, by how deep they are looked into."""
     found: Counter[str] = Counter()
     for index in body:
         instr = code.instrs[index]
@@ -131,7 +146,7 @@ def _operations_of(
             if not (computes(value) or _is_of_python(value)):
                 return None
             if computes(value) and type(value) is not types.FunctionType and _is_called(value):
-                found["NumPy"] += 1
+                found["ufunc" if _is_ufunc(code, index, value) else "NumPy"] += 1
             if type(value) is types.FunctionType and deep:
                 called, at = decoded(value.__code__), (value, deep)
                 if at not in known:
@@ -153,6 +168,14 @@ def _operations_of(
         ):
             found[instr.op] += 1
     return found
+
+
+def _is_ufunc(code: Code, index: int, value: Any) -> bool:
+    """Whether instruction `index`, which loads something of NumPy's, or the one behind it loads a ufunc or a number."""
+    after = code.instrs[index + 1]
+    if type(value) is types.ModuleType:
+        value = vars(value).get(after.arg) if after.op in ("LOAD_ATTR", "LOAD_METHOD") else None
+    return type(value) is float or type(value).__name__ == "ufunc"
 
 
 def _module_before(code: Code, index: int, names: Mapping[str, Any]) -> types.ModuleType | None:

@@ -208,6 +208,19 @@ def test_what_variables_hold_tells_numbers_from_arrays(x: Any, expected: int) ->
     assert kind_of(code, loops(code)[-1], globals(), {"x": x, "n": 9, "i": 3}).kind == expected
 
 
+def of_ufuncs(v: list[Any], n: int) -> None:
+    for i in range(n):
+        v.append(v[i] - np.sin(v[i] * np.pi) * 0.01)
+
+
+@pytest.mark.parametrize(
+    ("v", "expected"), [([0.5], OF_ELEMENTS), ([np.float64(0.5)], OF_ELEMENTS), ([np.ones(3)], OF_NUMBERS)]
+)
+def test_ufuncs_of_numbers_make_no_arrays(v: list[Any], expected: int) -> None:
+    code = decode(of_ufuncs.__code__)
+    assert kind_of(code, loops(code)[-1], {"np": np}, {"v": v, "n": 3, "i": 0}).kind == expected
+
+
 def of_globals() -> None:
     for i in range(1, 9):
         GRID[i] = GRID[i] * 0.5 + GRID[i - 1]

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dynamo_lite.backends.numba.llvm_text import scalar_type
+
 from dynamo_lite import _C
 from dynamo_lite._C import abi
+from dynamo_lite.ops.lists import DTYPES_BY_NUMBER
 from dynamo_lite.program.ir import Helper, Value
 
 if TYPE_CHECKING:
@@ -90,6 +93,16 @@ class _Writer:
         whole = lines.do(f"mul i64 {sign}, {digit}")
         return lines.aside(is_long, lambda: self.ask(pointer, abi.READ_INT, status), "i64", whole)
 
+    def scalar(self, pointer: str, type_number: int, status: int) -> str:
+        """The value of a NumPy scalar of a type, which lives as long as NumPy."""
+        assert _LAYOUT is not None
+        lines, dtype = self.lines, DTYPES_BY_NUMBER[type_number]
+        known = lines.do(f"inttoptr i64 {id(dtype.type)} to ptr")
+        is_other = lines.do(f"icmp ne ptr {self.load('ptr', pointer, _LAYOUT.type)}, {known}")
+        self.decline_if(is_other, status)
+        at = lines.do(f"getelementptr i8, ptr {pointer}, i64 {_LAYOUT.scalar}")
+        return lines.do(f"load {scalar_type(dtype)}, ptr {at}, align {dtype.alignment}")
+
     def ask(self, pointer: str, of: int, status: int) -> str:
         """The int that the function of C gives."""
         failed = self.emitter.call("object_number", "i32", [f"ptr {pointer}", f"i64 {of}", "ptr %helper.result"])
@@ -145,10 +158,34 @@ def _object_number(writer: _Writer, node: Helper) -> None:
     writer.emitter.loaded(node.results[0], writer.number(pointer, int(what.number), node.failure))
 
 
+def _list_scalar(writer: _Writer, node: Helper) -> None:
+    of, index, what = node.operands
+    assert isinstance(of, Value) and isinstance(index, Value) and isinstance(what, Value)
+    pointer = writer.item(of, index, node.failure)
+    writer.emitter.loaded(node.results[0], writer.scalar(pointer, int(what.number), node.failure))
+
+
+def _object_scalar(writer: _Writer, node: Helper) -> None:
+    one, what = node.operands
+    assert isinstance(one, Value) and isinstance(what, Value)
+    pointer = writer.emitter.in_memory(one)
+    writer.emitter.loaded(node.results[0], writer.scalar(pointer, int(what.number), node.failure))
+
+
+def _object_origin(writer: _Writer, node: Helper) -> None:
+    (one,) = node.operands
+    assert isinstance(one, Value)
+    address = writer.lines.do(f"ptrtoint ptr {writer.emitter.in_memory(one)} to i64")
+    writer.emitter.loaded(node.results[0], writer.lines.do(f"sub i64 0, {address}"))
+
+
 _WRITE: dict[str, Callable[[_Writer, Helper], None]] = {
     "list_item": _list_item,
     "list_number": _list_number,
     "object_number": _object_number,
+    "list_scalar": _list_scalar,
+    "object_scalar": _object_scalar,
+    "object_origin": _object_origin,
 }
 
 __all__ = ["write"]

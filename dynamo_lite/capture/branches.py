@@ -40,7 +40,7 @@ from dynamo_lite.capture.loop_code import always_read, joins, meeting, same_code
 from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.object_lists import convert_all
+from dynamo_lite.capture.object_lists import convert_all, try_objects
 from dynamo_lite.capture.places import Snapshot, changed, made_alike, place_at, put, restore, snapshot
 from dynamo_lite.capture.plain_statements import plain_call_ahead
 from dynamo_lite.capture.restraints import place_of
@@ -71,6 +71,7 @@ _PLAIN_WORK = frozenset(  # why a way of a callee breaks that plain Python alone
     )
 )
 _JUMPS = (*_IF_TRUE, "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NOT_NONE")
+_OF_LISTS = frozenset(("side-effect-container", "loop-list", "loop-dependent"))  # why a way breaks that fills a list
 
 
 @dataclass(eq=False, slots=True)
@@ -293,6 +294,8 @@ class Walk:
             try:
                 goes_on = self.run(join, begins=False)
             except Break as reason:
+                if reason.reason in _OF_LISTS and tracer.restraints.objects is None:
+                    try_objects(tracer, reason.reason)
                 self._go_aside(arm, before, name, condition, reason.reason, reason.detail)
                 if len(key) == 1:  # no condition of several parts
                     self._decline((*place_of(frame.code), key[0], truth), reason.reason)

@@ -24,6 +24,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     GeneratorValue,
     IteratorValue,
+    ListValue,
     RangeValue,
     SequenceValue,
     Value,
@@ -40,6 +41,8 @@ def as_loop(machine: Machine, function: Any, value: Value, *others: Any) -> Valu
     given = [one if isinstance(one, Value) else present(tracer, constant(one), one) for one in others]
     if not tracer.native_loops or isinstance(value, ArrayValue):
         return None
+    if isinstance(value, ListValue) and not tracer.regions and tracer.changes_lists and tracer.restraints.lists_grow:
+        return None  # nobody knows whether it has a first item, which would run by itself
     if isinstance(value, SequenceValue) and value.filled is not None:
         value = gathered(machine, value, function is consumers.sum_of) or value
     if goes_over_arrays(value) or is_long_range(value):

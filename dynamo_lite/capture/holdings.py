@@ -1,4 +1,4 @@
-"""What lists seem to hold: numbers of one kind, or lists of such (object_lists.py).
+"""What lists seem to hold: numbers of one kind, NumPy scalars, or lists of such (object_lists.py).
 
 Enters a list from outside, or what is put into one; leaves a Holding, which several lists may share: what is put into
 one of them is what may be taken of another. A wrong one has the program decline, or the attempt refuse a loop.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamo_lite.capture.scalar_items import DTYPES, NAMES, PYTHON_KINDS, SCALARS
 from dynamo_lite.capture.state import Retry
 from dynamo_lite.capture.value import ArrayValue, Break, Holding, ListValue
 from dynamo_lite.graph.node import Node
@@ -20,10 +21,16 @@ def holding_of(obj: Any, depth: int = 3) -> Holding | None:
     """What a list from outside seems to hold; None if that is anything else."""
     if type(obj) is not list or depth == 0:
         return None
-    names = {float: "float", int: "int", bool: "bool", list: "list", tuple: "tuple"}
+    names = {**NAMES, list: "list", tuple: "tuple"}
     kinds = {names.get(type(item)) for item in obj[:LOOKED_AT]}
     if not kinds:
         return Holding()
+    latest = [names.get(type(item)) for item in obj[-LOOKED_AT:]]
+    if not DTYPES.keys().isdisjoint((*kinds, *latest)):
+        if not {*kinds, *latest} <= {*NAMES.values()}:
+            return None
+        scalars = [kind for kind in (*latest, *kinds) if kind in DTYPES]
+        return Holding(SCALARS, most=max(scalars, key=scalars.count))
     if kinds == {"int", "float"}:
         return Holding("number")
     kind = kinds.pop()
@@ -34,7 +41,8 @@ def holding_of(obj: Any, depth: int = 3) -> Holding | None:
     if kind != "list":
         return Holding(kind)
     inners = [holding_of(item, depth - 1) for item in obj[:LOOKED_AT]]
-    first = next((one for one in inners if one is not None and one.kind), Holding())
+    known = [one for one in inners if one is not None and one.kind]
+    first = next((one for one in known if one.kind == SCALARS), known[0] if known else Holding())
     if any(one is None or (one.kind and not _fits(first, one)) for one in inners):
         return None
     return Holding("list", first)
@@ -49,6 +57,8 @@ def _holding_of_tuples(obj: list[tuple[Any, ...]], depth: int) -> Holding | None
 
 
 def _fits(one: Holding, other: Holding) -> bool:
+    if one.kind == SCALARS:
+        return other.kind in ("", "number", SCALARS, *PYTHON_KINDS)
     if one.kind != other.kind:
         return not other.kind
     if one.kind == "tuple":
@@ -59,8 +69,10 @@ def _fits(one: Holding, other: Holding) -> bool:
 
 
 def named(holding: Holding, name: Any, mixed: set[Any]) -> Holding:
-    """What a list of that name holds; mixed: those of which an attempt has seen that they hold ints and floats."""
+    """What a list of that name holds; mixed: those of which an attempt has seen that they hold ints and floats, or get
+    NumPy scalars of a kind."""
     holding.names.add((name, holding.kind))
+    _await_scalars(holding, mixed)
     if holding.kind in ("int", "float") and not holding.names.isdisjoint(mixed):
         holding.kind = "number"
     if holding.inner is not None:
@@ -70,13 +82,21 @@ def named(holding: Holding, name: Any, mixed: set[Any]) -> Holding:
     return holding
 
 
+def _await_scalars(holding: Holding, mixed: set[Any]) -> None:
+    """Note that a list of Python's numbers gets NumPy scalars, as an attempt has seen."""
+    if holding.kind in PYTHON_KINDS:
+        kinds = [kind for kind in DTYPES if any((SCALARS, name, kind) in mixed for name in holding.names)]
+        if kinds:
+            holding.kind, holding.most, holding.awaits = SCALARS, kinds[0], True
+
+
 def joined(one: Holding | None, other: Holding, mixed: set[Any]) -> Holding:
     """What both lists may hold; raises Retry where that was not known when they were read."""
     if one is None or one is other:
         return other
     for this, that in ((one, other), (other, one)):
         if not this.kind and that.kind:
-            this.inner, this.parts = that.inner, that.parts
+            this.inner, this.parts, this.most, this.awaits = that.inner, that.parts, that.most, that.awaits
             settle(this, that.kind, mixed)
     if one.kind != other.kind:
         require_mixed(one, other.kind, mixed)
@@ -95,12 +115,24 @@ def joined(one: Holding | None, other: Holding, mixed: set[Any]) -> Holding:
 
 def settle(holding: Holding, kind: str, mixed: set[Any]) -> None:
     """Note what a list holds of which nothing was known."""
+    if kind in DTYPES:
+        holding.kind, holding.most = SCALARS, kind
+        return
     is_mixed = kind in ("int", "float") and not holding.names.isdisjoint(mixed)
     holding.kind = "number" if is_mixed else kind
+    _await_scalars(holding, mixed)
 
 
 def require_mixed(holding: Holding, kind: str, mixed: set[Any]) -> None:
     """See that a list may get a number of that kind."""
+    if holding.kind == SCALARS and (kind in (SCALARS, "number") or kind in NAMES.values()):
+        return
+    if holding.kind in PYTHON_KINDS and (kind in DTYPES or kind == SCALARS):
+        noted = {(SCALARS, name, kind if kind in DTYPES else "float64") for name in holding.names}
+        if not noted or noted <= mixed:
+            raise Break("loop-list", "a list of several kinds of numbers, or of other things")
+        mixed |= noted
+        raise Retry
     if holding.kind == kind or (holding.kind == "number" and kind in ("int", "float", "number")):
         return
     if not {holding.kind, kind} <= {"int", "float", "number"} or holding.names <= mixed:

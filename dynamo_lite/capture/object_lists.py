@@ -10,7 +10,7 @@ op takes an item of it, as an object, another one reads the number that this is,
 So aliases, rows that are one list, and items that are moved need no thought: they are Python's own. What a list holds
 is guessed from what it holds now (holdings.py); an item of another type declines, as an index that the list lacks does.
 The attempt that finds such a list has all of a function known so from then on (Restraints.objects), but for those that
-hold other things than numbers, tuples of numbers, and lists of such.
+hold other things than numbers, NumPy scalars (scalar_items.py), tuples of these, and lists of such.
 
 INVARIANT: which lists are one nobody asks: two ListValues may be the same list. A number that was taken of a list is
 the object that its node gives (ItemRead), as long as that node is at hand, and else has a tag (objects.py).
@@ -30,9 +30,11 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import LATEST
 from dynamo_lite.capture.sameness import is_read_later, reachable
+from dynamo_lite.capture.scalar_items import DTYPES, SCALARS, guess, kind_of_scalar, note_put
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import NUMPY, Retry, Tracer
 from dynamo_lite.capture.value import (
+    ArrayValue,
     Break,
     CallValue,
     ComputedValue,
@@ -99,7 +101,8 @@ def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
         return False  # it was there before the loop, or something else stands for it
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     most = _MOST_KNOWN if _constants(tracer, value) else _MOST
-    return len(value.known) <= most and (not kinds or (len(kinds) == 1 and None not in kinds))
+    is_of_scalars = SCALARS in kinds and kinds <= {SCALARS, *_OF}
+    return len(value.known) <= most and (not kinds or is_of_scalars or (len(kinds) == 1 and None not in kinds))
 
 
 def _kind_of(tracer: Tracer, item: Value) -> str | None:
@@ -111,6 +114,8 @@ def _kind_of(tracer: Tracer, item: Value) -> str | None:
         return None if None in kinds or "tuple" in kinds else "tuple"
     if (constant := _constant_tuple(item)) is not None:
         return None if holding_of([constant]) is None else "tuple"
+    if kind_of_scalar(item) is not None:
+        return SCALARS
     number = as_scalar(item)
     return None if number is None or kind_of(number) not in _OF else kind_of(number)
 
@@ -156,7 +161,7 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     frame = tracer.frames[-1]
     name = (frame.code.filename, frame.code.qualname, frame.index)
-    holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(("list", "tuple")) else "")
+    holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(("list", "tuple", SCALARS)) else "")
     made = ListValue(None, holding=named(holding, name, tracer.restraints.mixed))
     constants = _constants(tracer, value)
     if constants is not None and not holding.kind:
@@ -245,7 +250,7 @@ def get(machine: Machine, target: ListValue, index: Value) -> Value:
         if is_here or (isinstance(known[2], ListValue) and _runs_with(tracer, known[1])):
             return known[2]
     node = _take(tracer, target, abi.TAKE_ITEM, place)
-    found = _item_from_outside(tracer, target, place, node) or _item(tracer, target, node)
+    found = _item_from_outside(tracer, target, place, node) or _item(tracer, target, node, place)
     tracer.taken[target.node, place] = tracer.changes_lists, tracer.graph, found
     return found
 
@@ -276,8 +281,8 @@ def _runs_with(tracer: Tracer, graph: Graph) -> bool:
     return graph is tracer.root
 
 
-def _item(tracer: Tracer, target: ListValue, node: Node) -> Value:
-    """What a node has taken of a list."""
+def _item(tracer: Tracer, target: ListValue, node: Node, place: Scalar = -1) -> Value:
+    """What a node has taken of a list under an index."""
     holding = target.holding
     if holding.kind == "list":
         assert holding.inner is not None
@@ -290,6 +295,10 @@ def _item(tracer: Tracer, target: ListValue, node: Node) -> Value:
     if not holding.kind:  # a guess
         settle(holding, "int", tracer.restraints.mixed)
     kind = holding.kind
+    if kind == SCALARS:
+        kind = guess(tracer, target, place)
+    if kind in DTYPES:
+        return ArrayValue(None, ops.lists.read_scalar(tracer.graph, node, DTYPES[kind], tracer.location()))
     if kind == "bool":
         return NumberValue(None, make("ne", _read(tracer, node, "int", abi.READ_BOOL), 0))
     table = table_of(tracer)
@@ -444,6 +453,7 @@ def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value)
         holdings = _parts(target.holding, len(items))
     values = tuple(_object(tracer, holding, one) for holding, one in zip(holdings, items, strict=True))
     tracer.changes_lists += 1
+    note_put(tracer, target, place, item)
     table = None if all(isinstance(value, Node) for value in values) else table_of(tracer)
     node = ops.lists.put(tracer.graph, target.node, place, values, packed, tracer.location(), table, True)
     if table is not None:
@@ -488,14 +498,16 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
         for part, one in zip(_parts(holding, len(constants)), constants, strict=True):
             _object(tracer, part, ConstantValue(None, one))
         return hold(tracer, constants)
-    number = as_scalar(item)
-    kind = None if number is None else kind_of(number)
-    if kind not in _OF:
+    number = as_scalar(item) if (scalar := kind_of_scalar(item)) is None else None
+    kind = scalar if number is None else kind_of(number)
+    if kind is None or (scalar is None and kind not in _OF):
         raise Break("loop-list", "a list of several kinds of numbers, or of other things")
-    assert number is not None and kind is not None
     if not holding.kind:
         settle(holding, kind, mixed)
     require_mixed(holding, kind, mixed)
+    if isinstance(item, ArrayValue) and scalar is not None:
+        return item.node
+    assert number is not None
     origin = item.origin if isinstance(item, NumberValue) else None
     if isinstance(origin, ItemRead) and _is_at_hand(tracer, origin.object):
         return origin.object

@@ -16,7 +16,7 @@ import numpy as np
 
 from dynamo_lite._C import CompiledFunction, generic_attributes, names_are_plain, text_array
 from dynamo_lite._C import column as make_column
-from dynamo_lite.budget import spend
+from dynamo_lite.budget import left, spend
 from dynamo_lite.capture import parts
 from dynamo_lite.capture.complex_numbers import from_outside
 from dynamo_lite.capture.holdings import holding_of
@@ -50,7 +50,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import Dim, Scalar, Symbol
 from dynamo_lite.graph.types import MAX_DIMS, ArrayType
-from dynamo_lite.pycode import Code, remembered
+from dynamo_lite.pycode import Code, loops, remembered
 
 # Callables made at will, with objects in them that a guard would keep alive.
 _HOLDERS = (functools.partial, operator.attrgetter, operator.itemgetter, operator.methodcaller)
@@ -480,6 +480,7 @@ def _check_length(tracer: Tracer, obj: list[Any], source: Source) -> None:
 
 
 _LONG = 512  # items of a list or tuple, of which few are looked at one by one
+_MANY = 4096  # of which none are, where a loop looks into it
 _FEW = 64
 
 
@@ -596,6 +597,8 @@ def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
         made = FROM_OUTSIDE[0](tracer, obj, source)
         if made is not None:
             return made
+    if tracer.native_loops and len(obj) > _MANY and (tracer.regions or _is_too_long(tracer, obj)):
+        _foresee(tracer, obj, source)
     if tracer.numbered and tracer.numbered.get(source):
         numbered = _wrap_numbered(tracer, obj, source)
         if numbered is not None:
@@ -615,6 +618,22 @@ def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
     if len(obj) > _LONG:
         tracer.long.setdefault(source, 0)
     return SequenceValue(source, type(obj), [LazyValue(source.item(i), item) for i, item in enumerate(obj)])
+
+
+def _is_too_long(tracer: Tracer, obj: tuple[Any, ...] | list[Any]) -> bool:
+    """Whether the items are more than what is left of the work, in a function with a loop, which may want some."""
+    return len(obj) > left() and bool(loops(tracer.frames[-1].code))
+
+
+def _foresee(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> None:
+    """Have a list or tuple that a loop looks into known by columns from the first attempt on, or by its object where
+    that has been given up: one by one its items would be too much work."""
+    known = tracer.numbered
+    if known is not None and source not in known:
+        known[source] = layout_of(obj) is not None
+    if (known is None or not known[source]) and tracer.restraints.objects is None and holding_of(obj) is not None:
+        tracer.restraints.objects = True
+        raise Retry
 
 
 def _wrap_range(tracer: Tracer, obj: range, source: Source) -> Value:

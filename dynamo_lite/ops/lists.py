@@ -2,8 +2,9 @@
 
 ``new_container`` is a fresh list or dict, ``append`` adds one value to a list, ``put_item`` stores one under an index
 or key, in the program's order. The container may be an input, and is handed out as it is. ``list_take`` gives an item,
-as the object that it is, or a copy of a list, and ``object_number`` the number that an item is. What
-goes in is the very object: a store into it later is seen through the container. What packs several values is a type,
+as the object that it is, or a copy of a list, ``object_number`` the number that an item is, and ``object_scalar`` an
+item of which it is known that it is a NumPy scalar of a type. What goes in is the very object: a store into it later
+is seen through the container. What packs several values is a type,
 or a format whose text they make.
 
     %out: object = new_container(kind=list);  loop ...: %append = append(%out, i0, %x, packed=tuple)
@@ -161,7 +162,10 @@ def _infer_take(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate)
 
 
 def take(target: Any, kind: int, places: Sequence[Any]) -> Any:
-    """What is taken of a list: an item, which stays or goes, or a copy of a part."""
+    """What is taken of a list: an item, which stays or goes, or a copy of a part; or an object as the NumPy scalar that
+    it is, of the type of that number."""
+    if kind == abi.TAKE_SCALAR:
+        return as_scalar_of(target, DTYPES_BY_NUMBER[places[0]])
     if kind == abi.TAKE_JOINED:
         return target + places[0]
     if kind == abi.TAKE_OF_TUPLE:
@@ -214,6 +218,27 @@ define(
         lambda args, params: read_object(args[0], params["of"], *args[1:]),
         "The number that an object is, of the type that params of says, or how long a list is, or its tag in the table "
         "that is the second operand: params[yields] to the nodes behind.",
+        may_report=False,
+    )
+)
+
+DTYPES_BY_NUMBER: dict[int, np.dtype[Any]] = {np.dtype(char).num: np.dtype(char) for char in "?bhilBHILefd"}
+
+
+def as_scalar_of(found: Any, dtype: np.dtype[Any]) -> Any:
+    """An object that has to be a NumPy scalar of exactly that type."""
+    if type(found) is not dtype.type:
+        raise TypeError(f"no {dtype.type.__name__}")
+    return found
+
+
+define(
+    OpDef(
+        "object_scalar",
+        OpKind.CALL,
+        lambda args, params, ask: ArrayType(params["dtype"], (), scalar=True),
+        lambda args, params: as_scalar_of(args[0], params["dtype"]),
+        "The NumPy scalar of params dtype that an object is.",
         may_report=False,
     )
 )
@@ -294,6 +319,11 @@ def read_number(graph: Graph, args: tuple[Node, ...], of: int, symbol: Symbol, l
     return graph.add_call("object_number", args, params, number_type(symbol), location)
 
 
+def read_scalar(graph: Graph, one: Node, dtype: np.dtype[Any], location: Location | None) -> Node:
+    """Append what has an object as the NumPy scalar that it is."""
+    return graph.add_call("object_scalar", (one,), {"dtype": dtype}, ArrayType(dtype, (), scalar=True), location)
+
+
 def hold(graph: Graph, value: Any, location: Location | None) -> Node:
     """Append an object that is known, as it is."""
     return graph.add_call("held_object", (), {"value": Held(value)}, LIST, location)
@@ -311,6 +341,6 @@ def set_tag(node: Node, place: int, tag: Scalar) -> None:
 
 __all__ = [
     *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "read_number"),
-    "read_object",
+    *("DTYPES_BY_NUMBER", "as_scalar_of", "read_object", "read_scalar"),
     *("set_tag", "take", "take_out_of", "hold", "join"),
 ]

@@ -2,8 +2,11 @@
 
 What is taken of a list, and each list that is made, is kept in a place of its own until the same step runs again, so
 that it lives though the list gets another item there, unless it is not used any more then; what a loop carries has a
-place, too (csrc/machine_lists.c). An item of which nobody wants more than the number is read at once. INVARIANT: a list
-is changed by functions that note that in the journal, but for appends to one of which it knows already (List.noted).
+place, too (csrc/machine_lists.c). An item of which nobody wants more than the number is read at once. A NumPy scalar
+that is taken of a list, or put into one, is kept as well: its origin is minus its address.
+
+INVARIANT: a list is changed by functions that note that in the journal, but for appends to one of which it knows
+already (List.noted).
 """
 
 from __future__ import annotations
@@ -12,23 +15,39 @@ from collections.abc import Sequence
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
-from dynamo_lite.program.build_arrays import OBJECT, PYTHON_TYPES
+from dynamo_lite.ops.lists import DTYPES_BY_NUMBER
+from dynamo_lite.program.build_arrays import OBJECT, PYTHON_TYPES, Handed, origin_of
 from dynamo_lite.program.build_functions import FunctionBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Number
-from dynamo_lite.program.build_steps import Frame, Item, List
+from dynamo_lite.program.build_steps import Frame, Item, List, NumpyScalar
 from dynamo_lite.program.ir import Value
 from dynamo_lite.schedule.blocks import registers_used
-from dynamo_lite.schedule.steps import Cond, Loop, New, Put, Read, Reg, Schedule, Take
+from dynamo_lite.schedule.steps import (
+    Alloc,
+    Call,
+    Cond,
+    Loop,
+    Map,
+    New,
+    Put,
+    Read,
+    Reduce,
+    Reg,
+    Require,
+    Schedule,
+    Take,
+)
 
 _LIMITS = {abi.READ_BOOL: (0, 1), abi.READ_IS_FLOAT: (0, 1), abi.READ_LENGTH: (0, (1 << 63) - 1)}
 
 
 class ListBuilder(FunctionBuilder):
-    """Lists beside arrays. kept: how many objects are kept."""
+    """Lists beside arrays. kept: how many objects are kept. keeps_scalars: whether NumPy scalars are among them."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # type: ignore[arg-type]
         self.kept = 0
+        self.keeps_scalars = False
 
     def keep_place(self) -> Value:
         self.kept += 1
@@ -43,7 +62,10 @@ class ListBuilder(FunctionBuilder):
         return found
 
     def take(self, step: Take, frame: Frame) -> None:
-        """An item, which may be taken off, or a copy."""
+        """An item, which may be taken off, or a copy; or the NumPy scalar that an object is."""
+        if step.kind == abi.TAKE_SCALAR:
+            frame.registers[step.dst] = self.scalar_of(step, frame)
+            return
         target = self.list_in(step.list, frame)
         if step.kind == abi.TAKE_JOINED:
             (other,) = step.places
@@ -83,8 +105,45 @@ class ListBuilder(FunctionBuilder):
         value = self.computed(name, words, dtype, abi.RETURNED_NUMBER)
         return replace(Number(kind, value, *_LIMITS.get(step.of, ())), read=True)
 
+    def scalar_of(self, step: Take, frame: Frame) -> NumpyScalar:
+        """The NumPy scalar that an object is; of an item that is only read nobody wants to know which one."""
+        source, (number,) = frame.registers.get(step.list), step.places
+        if not isinstance(number, int) or number not in DTYPES_BY_NUMBER:
+            raise NotCompiled("no NumPy scalar of 64 bits")
+        dtype, what = DTYPES_BY_NUMBER[number], self.constant(INT64, number)
+        if isinstance(source, Item):
+            words = [source.of, source.index, what]
+            return NumpyScalar(self.computed("list_scalar", words, dtype, abi.RETURNED_NUMBER), None)
+        one = self.list_in(step.list, frame).value
+        value = self.computed("object_scalar", [one, what], dtype, abi.RETURNED_NUMBER)
+        self.keeps_scalars = True
+        return NumpyScalar(value, self.computed("object_origin", [one], INT64))
+
+    def as_object(self, value: Reg, frame: Frame) -> List:
+        """A NumPy scalar as the object that it is, or a new one, which it is from now on."""
+        single, origin = self.scalar(value, frame).value, origin_of(self.register(value.index, frame))
+        if origin is None or single.dtype.kind not in "biuf" or single.dtype.itemsize > INT64.itemsize:
+            raise NotCompiled("nobody can tell which object it is, or it has more than 64 bits")
+        words = [self.keep_place(), self.constant(INT64, int(single.dtype.num)), origin, single]
+        one = self.computed("scalar_object", words, OBJECT, abi.RETURNED_FAILED)
+        if origin.number is None or origin.number == 0:
+            self.set_origin(value.index, self.computed("object_origin", [one], INT64), frame)
+        self.keeps_scalars = True
+        return List(one)
+
+    def with_objects(self, step: Put, frame: Frame) -> Put:
+        """A store into a list that may lose what it gets, with NumPy scalars as objects, which are kept."""
+        values = list(step.values)
+        for place, value in enumerate(values):
+            if isinstance(value, Reg) and isinstance(frame.registers.get(value.index), NumpyScalar):
+                values[place] = Reg(-1 - place)
+                frame.registers[-1 - place] = self.as_object(value, frame)
+        return replace(step, values=tuple(values))
+
     def put(self, step: Put, frame: Frame) -> None:
         """An item under an index, or at the end of a list that somebody else may have."""
+        if step.of_list:
+            step = self.with_objects(step, frame)
         target = self.list_in(step.list, frame)
         if step.key is None:
             if not target.noted:
@@ -123,24 +182,50 @@ class ListBuilder(FunctionBuilder):
         words = (self.keep_place(), self.list_in(step.value.index, frame).value, count.value)
         frame.registers[step.dst] = List(self.computed("list_repeated", words, OBJECT, abi.RETURNED_FAILED), True)
 
-    def keep_carried(self, places: Sequence[Value], lists: Sequence[List]) -> None:
-        """Keep what an iteration hands on, where it may be what another name had before."""
+    def keep_carried(self, places: Sequence[Value], finals: Sequence[Handed], before: Sequence[Handed | None]) -> None:
+        """Keep what an iteration hands on, where it may be what another name had before. places: of lists; before: what
+        the iteration began with."""
+        lists = [final for final in finals if isinstance(final, List)]
         if len(lists) > 1:
             for one in lists:
                 self.helper("keep", (self.keep_place(), one.value), failure=abi.RETURNED_FAILED)
         for place, one in zip(places, lists, strict=True):
             self.helper("keep", (place, one.value), failure=abi.RETURNED_FAILED)
+        if not self.keeps_scalars:
+            return
+        origins = [
+            final.origin
+            for final, first in zip(finals, before, strict=True)
+            if isinstance(final, NumpyScalar) and final.origin is not None and final.origin.number is None
+            if not isinstance(first, NumpyScalar) or final.origin is not first.origin
+        ]
+        for _ in range(2 if len(origins) > 1 else 1):
+            for origin in origins:
+                self.helper("keep_origin", (self.keep_place(), origin))
+
+
+_COMPUTES = (Map, Reduce, Read, Require, Call, Alloc)  # steps that take the numbers of NumPy scalars, not the objects
+
+
+def _is_handed_on(schedule: Schedule, register: int, outputs: set[int]) -> bool:
+    """Whether somebody may want the object that a NumPy scalar is."""
+    return register in outputs or any(
+        not isinstance(step, _COMPUTES) and register in registers_used(step) for step in schedule.steps
+    )
 
 
 def only_read(schedule: Schedule) -> frozenset[int]:
     """The registers with items of lists of which nobody wants more than the number."""
     items = {step.dst for step in schedule.steps if isinstance(step, Take) and step.kind == abi.TAKE_ITEM}
+    outputs = {output.index for output in schedule.outputs if isinstance(output, Reg)}
     if not items:
         return frozenset()
     for step in schedule.steps:
+        if isinstance(step, Take) and step.kind == abi.TAKE_SCALAR and not _is_handed_on(schedule, step.dst, outputs):
+            continue
         if not isinstance(step, Read) or step.of in (abi.READ_LENGTH, abi.READ_TAG):
             items -= registers_used(step)
-    return frozenset(items - {output.index for output in schedule.outputs if isinstance(output, Reg)})
+    return frozenset(items - outputs)
 
 
 def still_held(schedule: Schedule) -> frozenset[int]:
@@ -148,15 +233,21 @@ def still_held(schedule: Schedule) -> frozenset[int]:
     list has them."""
     found: set[int] = set()
     waiting: set[int] = set()  # those taken before the latest change
+    scalars: dict[int, int] = {}  # the items that NumPy scalars are
+    outputs = {output.index for output in schedule.outputs if isinstance(output, Reg)}
     for step in schedule.steps:
-        found -= waiting & registers_used(step)
+        used = registers_used(step)
+        used |= {item for scalar, item in scalars.items() if scalar in used}
+        found -= waiting & used
         if isinstance(step, Put | Loop | Cond) or (isinstance(step, Take) and step.kind == abi.TAKE_OUT):
             waiting |= found
         if isinstance(step, Loop | Cond):
-            found -= registers_used(step)
+            found -= used
         if isinstance(step, Take) and step.kind == abi.TAKE_ITEM:
             found.add(step.dst)
-    return frozenset(found - {output.index for output in schedule.outputs if isinstance(output, Reg)})
+        if isinstance(step, Take) and step.kind == abi.TAKE_SCALAR:
+            scalars[step.dst] = step.list
+    return frozenset(found - outputs - {item for scalar, item in scalars.items() if scalar in outputs})
 
 
 def as_others(one: List) -> List:

@@ -434,7 +434,8 @@ class _Builder(DrawBuilder):
             arrays = [final for final in finals if isinstance(final, Array)]
             moved = iter(self.move(slots, arrays, mark, changing=changing))
             finals = [next(moved) if isinstance(final, Array) else final for final in finals]
-            self.keep_carried(kept, [final for final in finals if isinstance(final, List)])
+            begun = [objects.get(place) for place in carried_places(loop)]
+            self.keep_carried(kept, finals, begun)
             return finals, self.truth(loop.body.outputs[-1], frame) if loop.goes_on else None
 
         nodes, (finals, goes_on) = self.inside(body)

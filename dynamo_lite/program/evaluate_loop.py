@@ -20,7 +20,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph import scalar
 from dynamo_lite.ops.draws import BELOW
-from dynamo_lite.ops.lists import read_object
+from dynamo_lite.ops.lists import DTYPES_BY_NUMBER, as_scalar_of, read_object
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
 from dynamo_lite.program.evaluate_memory import array_at as _at
@@ -99,11 +99,13 @@ def evaluate_routine(routine: Routine, inputs: Sequence[Any], numbers: range) ->
 
 
 class _Evaluation:
-    """values, addresses: of what is defined. rooms: the memory of each. made: what appends have made."""
+    """values, addresses: of what is defined. rooms: the memory of each. made: what appends have made. taken: objects of
+    lists, by their origins."""
 
     def __init__(self, routine: Routine, inputs: Sequence[Any]) -> None:
         self.inputs = inputs
         self.made: list[Any] = []
+        self.taken: dict[int, Any] = {}  # objects of lists, by their origins
         self.outcome = Outcome()
         self.values: dict[Value, Any] = {}
         self.addresses: dict[Memref, int] = {}
@@ -353,6 +355,29 @@ def _append_array(
     return _append_made(evaluation, target, int(origin), lambda: _at(first, shape, strides).copy())
 
 
+def _scalar_object(evaluation: _Evaluation, place: Any, kind: Any, origin: Any, value: Any) -> Any:
+    """The object of that origin, or a new one."""
+    number = int(origin)
+    if number == 0:
+        return value
+    if number < 0:
+        return evaluation.taken[number]
+    at = number - abi.FIRST_ORIGIN
+    return evaluation.made[at] if at >= 0 else evaluation.inputs[number - 1]
+
+
+def _object_origin(evaluation: _Evaluation, one: Any) -> int:
+    evaluation.taken[-id(one)] = one
+    return -id(one)
+
+
+def _scalar(one: Any, kind: Any) -> Any:
+    try:
+        return as_scalar_of(one, DTYPES_BY_NUMBER[int(kind)])
+    except TypeError:
+        raise ValueError("an object of another type") from None
+
+
 def _positions(what: Any, out: Array, x: Array, *words: Any) -> None:
     find = np.argmax if what % abi.POSITIONS == abi.POSITION_GREATEST else np.argmin
     _at(out, words[:1], (out.itemsize,))[...] = find(_at(x, words[:2], words[2:]), axis=1)
@@ -453,11 +478,14 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "append_held": lambda target, held: target.append(held),
     "new_list": list,
     "keep": lambda place, one: None,
+    "keep_origin": lambda place, origin: None,
     "list_touch": lambda target: None,
     "list_item": lambda place, target, index: target[int(index)],
     "tuple_item": lambda place, target, index, count: dict(enumerate(target))[int(index)],
     "list_number": lambda target, index, of: _number(target[int(index)], of),
     "object_number": _number,
+    "list_scalar": lambda target, index, kind: _scalar(target[int(index)], kind),
+    "object_scalar": _scalar,
     "object_tag": lambda objects, item: objects.tag(item),
     "list_put": _put,
     "list_put_number": lambda target, index, kind, value: _put(target, index, value.item()),
@@ -470,7 +498,10 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "list_pop": lambda place, target, index: target.pop(int(index)),
     "pack": _pack,
 }
-APPENDS: dict[str, Callable[..., Any]] = {"append_scalar": _append_scalar, "append_array": _append_array}
+APPENDS: dict[str, Callable[..., Any]] = {
+    **{"append_scalar": _append_scalar, "append_array": _append_array},
+    **{"scalar_object": _scalar_object, "object_origin": _object_origin},
+}
 
 
 def _math_of(name: str) -> Callable[..., Any]:

@@ -295,6 +295,12 @@ class _Emitter:
         self.steps.append(Take(self.register(node), target.index, node.params["kind"], tuple(places)))
         return True
 
+    def take_scalar(self, node: Node) -> bool:
+        (one,) = self.operands(node.args)
+        places = (int(node.params["dtype"].num),)
+        self.steps.append(Take(self.register(node), one.index, abi.TAKE_SCALAR, places))
+        return True
+
     def join(self, node: Node) -> bool:
         one, other = self.operands(node.args)
         self.steps.append(Take(self.register(node), one.index, abi.TAKE_JOINED, (other,)))
@@ -601,4 +607,5 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "list_take": _Emitter.take,
     "held_object": _Emitter.hold,
     "list_join": _Emitter.join,
+    "object_scalar": _Emitter.take_scalar,
 }

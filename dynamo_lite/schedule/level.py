@@ -93,7 +93,7 @@ class _Kernel:
 
 _EFFECTS = frozenset(
     {"require", "error_state", "new_container", "append", "put_item", "list_take", "list_join", "held_object"}
-    | {"count_true"}
+    | {"object_scalar", "count_true"}
 )
 _UNSET = frozenset(("empty", "empty_like", "empty_bordered", "require_order"))
 

@@ -316,7 +316,8 @@ class Take:
     """dst becomes, of the list in register `list`, the item under the only one of `places`, an int (kind TAKE_ITEM),
     which is taken off it (TAKE_OUT); a copy of the items from the first of `places`, if any, to the second (TAKE_COPY);
     or a list of its items and of those of the list in the place (TAKE_JOINED). Of a tuple as long as the second place
-    says, it is the item under the first (TAKE_OF_TUPLE). A place that the list lacks declines."""
+    says, it is the item under the first (TAKE_OF_TUPLE). Of an object it is the NumPy scalar that this is, of the type
+    whose number is the place (TAKE_SCALAR). A place that the list lacks declines, as does an object of another type."""
 
     dst: int
     list: int
