@@ -315,16 +315,6 @@ class Watch:
                 hopeless += self._spent_around(code, loop, around)
         return hopeless <= self.limits.hopeless * spent
 
-    def _leaves_to_inner(self, code: Code, loop: Loop, known: _C.Round, names: dict[str, Any]) -> bool:
-        """Whether most of what a loop takes is taken by loops right in it that run for a while, while each of its own
-        rounds breaks the graph. Entered by itself, such an inner loop is all that has to be compiled; of the loop
-        around it the first part of a round would be, up to where it breaks, and then the next one."""
-        inner = [(one, self._round(code, one)) for one in watched_loops(code) if one.outer == loop.header]
-        long = [one for _, one in inner if one.plain >= self.limits.inner_loop * 1e9 * max(1, one.n_begun)]
-        if sum(one.plain for one in long) < self.limits.heart_below * known.plain:
-            return False
-        return bool(long) and prospects.breaks_around(code, loop, [one for one, _ in inner], names)
-
     def _spent_around(self, code: Code, loop: Loop, around: dict[int, Loop]) -> int:
         """Nanoseconds that a loop has taken, or the short ones around it whose rounds come to it.
 
@@ -617,8 +607,6 @@ class Watch:
             code = decoded(function.__code__)
             if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):
                 self._rest(poll, function.__code__, self.limits.no_prospects)
-                return self.limits.no_prospects
-            if self._leaves_to_inner(code, poll.place, poll.round, function.__globals__):
                 return self.limits.no_prospects
             if (entry := self._entry_of(function.__code__)) is not None:
                 entry.rests_until = 0

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite import policy
-from dynamo_lite.prospects import breaks_around, breaks_each_call, breaks_each_round, carries_text, reaches_arrays
+from dynamo_lite.prospects import breaks_each_call, breaks_each_round, carries_text, reaches_arrays
 from dynamo_lite.pycode import decoded, loops
 from dynamo_lite.watching import Watch
 
@@ -219,65 +219,6 @@ def test_a_loop_without_prospects_does_not_ask_for_the_compiler(pays: float, ask
         watch.end()
     assert (watch.put_off > 0) == asks
     assert watch.compilation is None
-
-
-def printed(x: Any, n: int) -> None:
-    for k in range(n):
-        for i in range(1, 2000):
-            x[i] = x[i] * 0.5 + x[i - 1]
-        print(k, x[3])
-
-
-def given_to_a_library(x: Any, n: int) -> None:
-    for _ in range(n):
-        for i in range(1, 2000):
-            x[i] = x[i] * 0.5 + x[i - 1]
-        pytest.approx(x[3])
-
-
-def printed_now_and_then(x: Any, n: int) -> None:
-    for k in range(n):
-        for i in range(1, 2000):
-            x[i] = x[i] * 0.5 + x[i - 1]
-        if k % 2:
-            print(k, x[3])
-
-
-def printed_within(x: Any, n: int) -> None:
-    for _ in range(n):
-        for i in range(1, 20):
-            x[i] = x[i] * 0.5 + x[i - 1]
-            print(x[i])
-
-
-@pytest.mark.parametrize(
-    ("function", "breaks"),
-    [(printed, True), (given_to_a_library, True), (printed_now_and_then, False), (printed_within, False)],
-)
-def test_rounds_that_break_around_the_loops_within(function: types.FunctionType, breaks: bool) -> None:
-    code = decoded(function.__code__)
-    outer, inner = loops(code)
-    assert breaks_around(code, outer, [inner], function.__globals__) == breaks
-
-
-@pytest.mark.parametrize(
-    ("function", "plain", "begun", "leaves"),
-    [
-        *[(printed, 8 * 10**8, 100, True), (printed, 8 * 10**8, 10**6, False), (printed, 10**8, 100, False)],
-        *[(printed_now_and_then, 8 * 10**8, 100, False), (printed_within, 8 * 10**8, 100, False)],
-    ],
-)
-def test_a_loop_that_breaks_each_round_is_left_for_a_long_one_within(
-    function: types.FunctionType, plain: int, begun: int, leaves: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is compiled is the inner loop alone, not the rounds of the outer one, one by one."""
-    watch = Watch(policy.THRESHOLDS)
-    code = decoded(function.__code__)
-    outer, inner = loops(code)
-    around: Any = types.SimpleNamespace(plain=10**9, n_begun=0)
-    known = {outer.header: around, inner.header: types.SimpleNamespace(plain=plain, n_begun=begun)}
-    monkeypatch.setattr(watch, "_round", lambda _, loop: known[loop.header])
-    assert watch._leaves_to_inner(code, outer, around, function.__globals__) == leaves
 
 
 def copies(x: Any, n: int) -> list[Any]:
