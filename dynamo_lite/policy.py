@@ -87,7 +87,6 @@ class Thresholds:
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
     short_loop: float = 0.0001  # plain time of what is left of an inner loop that is not worth the way in
-    inner_loop: float = 0.002  # plain time, begun to ended, of one that a loop whose rounds break the graph is left for
     way_in: float = 10.0  # times what the way in has taken, which what is left of an inner loop takes at least
     hot_callee: float = 0.003  # plain time of what a compiled function calls, or goes on with, until it is compiled
     polls_after: float = 0.002  # plain time of the calls of a function without loops, until it gets polls at all
@@ -136,7 +135,6 @@ AT_ONCE = Thresholds(
     short_call=0.0,
     hot_loop=0.0,
     short_loop=0.0,
-    inner_loop=math.inf,
     way_in=0.0,
     hot_callee=0.0,
     polls_after=0.0,

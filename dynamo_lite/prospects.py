@@ -37,14 +37,6 @@ def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any]) -> bool:
     return any(not _avoidable(code, loop, index) for index in certain)
 
 
-def breaks_around(code: Code, loop: Loop, within: Iterable[Loop], names: Mapping[str, Any]) -> bool:
-    """Whether every round of `loop` breaks the graph outside of the loops `within` it, by a print or a library."""
-    inside = frozenset().union(*(one.body for one in within))
-    outside = sorted(loop.body - inside)
-    certain = [at for at in outside if _breaks(code, at, names, _DEEP) or _is_foreign(code, at, names)]
-    return any(not _avoidable(code, loop, index) for index in certain)
-
-
 def carries_text(code: Code, loop: Loop, values: Mapping[str, Any], names: Mapping[str, Any]) -> bool:
     """Whether every round of `loop` goes on with the string that the one before has left in a variable, and leaves
     another one there. values: what the local variables hold."""
@@ -110,24 +102,6 @@ def _breaks(code: Code, index: int, names: Mapping[str, Any], deep: int) -> bool
     if type(value) is types.FunctionType and policy.is_looked_at(value.__code__.co_filename, module_of(value)):
         return deep > 0 and breaks_each_call(decoded(value.__code__), value.__globals__, deep - 1)
     return _is_opaque(value)
-
-
-def _is_foreign(code: Code, index: int, names: Mapping[str, Any]) -> bool:
-    """Whether instruction `index` loads print, or a function or a module of a library that capture does not look into:
-    `plt.plot(x)`."""
-    instr = code.instrs[index]
-    if instr.op != "LOAD_GLOBAL":
-        return False
-    value = names.get(instr.arg, print if instr.arg == "print" else _NOTHING)
-    if type(value) is types.ModuleType:
-        file, module = vars(value).get("__file__"), value.__name__
-    elif type(value) is types.FunctionType:
-        file, module = value.__code__.co_filename, value.__module__
-    else:
-        return value is print
-    if not isinstance(file, str) or not isinstance(module, str) or module.partition(".")[0] in policy.KNOWN_MODULES:
-        return False
-    return not policy.is_looked_at(file, module)
 
 
 Called = Mapping[str, Sequence[tuple[str, tuple[str, ...]]]]  # by name: the files of functions, and what they name
@@ -205,4 +179,4 @@ def _is_opaque(value: Any) -> bool:
     return bool(module) and module.partition(".")[0].lstrip("_") not in policy.KNOWN_MODULES
 
 
-__all__ = ["breaks_around", "breaks_each_call", "breaks_each_round", "carries_text", "reaches_arrays"]
+__all__ = ["breaks_each_call", "breaks_each_round", "carries_text", "reaches_arrays"]

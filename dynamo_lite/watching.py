@@ -56,8 +56,8 @@ class Watch:
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
         self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
-        self.kinds: dict[_C.Round, LoopKind] = {}  # of innermost loops
-        self.looked_into: dict[_C.Round, list[_C.Round]] = {}  # the innermost ones in a loop, in its own code
+        self.kinds: dict[_C.Round, LoopKind] = {}  # of innermost loops, and of those that were looked into
+        self.looked_into: dict[_C.Round, list[_C.Round]] = {}  # the innermost ones in a loop, in its code, and itself
         # Until when a loop is known to run, and guessed, and may be known to.
         self.expected: dict[_C.Round, tuple[float, float, float]] = {}
         self.refuted: set[_C.Round] = set()  # innermost loops that were compiled, and are not native
@@ -315,16 +315,6 @@ class Watch:
                 hopeless += self._spent_around(code, loop, around)
         return hopeless <= self.limits.hopeless * spent
 
-    def _leaves_to_inner(self, code: Code, loop: Loop, known: _C.Round, names: dict[str, Any]) -> bool:
-        """Whether most of what a loop takes is taken by loops right in it that run for a while, while each of its own
-        rounds breaks the graph. Entered by itself, such an inner loop is all that has to be compiled; of the loop
-        around it the first part of a round would be, up to where it breaks, and then the next one."""
-        inner = [(one, self._round(code, one)) for one in watched_loops(code) if one.outer == loop.header]
-        long = [one for _, one in inner if one.plain >= self.limits.inner_loop * 1e9 * max(1, one.n_begun)]
-        if sum(one.plain for one in long) < self.limits.heart_below * known.plain:
-            return False
-        return bool(long) and prospects.breaks_around(code, loop, [one for one, _ in inner], names)
-
     def _spent_around(self, code: Code, loop: Loop, around: dict[int, Loop]) -> int:
         """Nanoseconds that a loop has taken, or the short ones around it whose rounds come to it.
 
@@ -530,12 +520,16 @@ class Watch:
         return next((poll for poll, file, line, _ in self.entries if (file, line) == _key(code)), None)
 
     def _inner_of(self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]) -> list[_C.Round]:
-        """The innermost loops in that of a poll, of which it notes the kinds. held: by its variables."""
-        for one in _inner(code, poll):
+        """The innermost loops in that of a poll, and itself, of which it notes the kinds. held: by its variables.
+
+        NB: what is in it may run seldom, and say little: `for _ in range(copies): kept.append(x)`."""
+        found = _inner(code, poll)
+        found += [one for one in watched_loops(code) if one.header == poll.place.header and one not in found]
+        for one in found:
             inner = self._round(code, one)
             if inner not in self.kinds:
                 self.kinds[inner] = kind_of(code, one, names, held)
-        return [self._round(code, one) for one in _inner(code, poll)]
+        return [self._round(code, one) for one in found]
 
     def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
         """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls."""
@@ -613,8 +607,6 @@ class Watch:
             code = decoded(function.__code__)
             if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):
                 self._rest(poll, function.__code__, self.limits.no_prospects)
-                return self.limits.no_prospects
-            if self._leaves_to_inner(code, poll.place, poll.round, function.__globals__):
                 return self.limits.no_prospects
             if (entry := self._entry_of(function.__code__)) is not None:
                 entry.rests_until = 0

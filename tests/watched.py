@@ -6,7 +6,6 @@ functions begin plainly, so that their loops are entered while they run.
 
 from __future__ import annotations
 
-import math
 import types
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +49,6 @@ LOOPS_AT_ONCE = Thresholds(
     heart_waits=0,
     hot_loop=0.0,
     short_loop=0.0,
-    inner_loop=math.inf,
     way_in=0.0,
     look=0.0,
     polls_after=0.0,
