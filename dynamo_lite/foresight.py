@@ -20,7 +20,7 @@ from operator import add, length_hint, mul, sub
 from typing import Any, TypeAlias
 
 from dynamo_lite._C import own_attribute
-from dynamo_lite.loop_kinds import module_of
+from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import Code, Instr, natural_loop, reached, successors
 
 _RANGE_ITERATOR = type(iter(range(1)))

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from dynamo_lite import policy
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.module_names import module_of, name_of
 from dynamo_lite.pycode import Code, Loop, decoded, is_comprehension, successors
 
 OF_ARRAYS, OF_NUMBERS, OF_ELEMENTS = 1, 2, 3
@@ -220,29 +221,6 @@ def _is_of_python(value: object) -> bool:
     return not callable(value) or (_home(value) or module_of(value)) in ("builtins", *_NUMBER_MODULES)
 
 
-def name_of(module: types.ModuleType) -> str:
-    """The name of a module, "" where it has none any more."""
-    name = vars(module).get("__name__")
-    return name if type(name) is str else ""
-
-
-def module_of(value: object) -> str:
-    """The module of a class, a function or a method, as it says itself; "" of all else, and where that is no name.
-
-    NB: a class may have its own `__module__` for its objects, and so may its metaclass, which would run here."""
-    if type(value) is types.MethodType:
-        value = value.__func__
-    of: object = None
-    if type(value) in (types.FunctionType, types.BuiltinFunctionType):
-        of = value.__module__
-    elif issubclass(type(value), type):
-        of = _MODULE_OF(value)
-    return of if type(of) is str else ""
-
-
-_MODULE_OF = vars(type)["__module__"].__get__  # of a class, whatever its metaclass says
-
-
 _OFTEN = 10  # what a counter is divided by, below which what hangs on that is not seldom
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 _LOADS = (*_GLOBALS, "LOAD_FAST", "LOAD_FAST_CHECK")
@@ -266,4 +244,4 @@ _NOT_OF_ARRAYS = frozenset(
 _NOT_OF_NUMBERS = _NOT_OF_ARRAYS - {"print"} | {"method", "CALL_KW", "STORE_ATTR", "BUILD_LIST", "LOAD_DEREF"}
 
 
-__all__ = ["OF_ARRAYS", "OF_ELEMENTS", "OF_NUMBERS", "LoopKind", "computes", "kind_of", "module_of"]
+__all__ = ["OF_ARRAYS", "OF_ELEMENTS", "OF_NUMBERS", "LoopKind", "computes", "kind_of"]

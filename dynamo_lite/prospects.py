@@ -24,7 +24,8 @@ from itertools import islice
 from typing import Any
 
 from dynamo_lite import policy
-from dynamo_lite.loop_kinds import computes, module_of
+from dynamo_lite.loop_kinds import computes
+from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import Code, Loop, decoded, successors
 
 _NOTHING = object()

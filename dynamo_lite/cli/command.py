@@ -91,9 +91,8 @@ def _parser() -> argparse.ArgumentParser:
             "run a program with all its functions and loops compiled, then print what became of them",
         ),
     ):
-        sub = commands.add_parser(
-            name, help=text, description=text, usage=f"python -m dynamo_lite {name} [-m MODULE | SCRIPT] [ARGUMENT ...]"
-        )
+        usage = f"python -m dynamo_lite {name} {'[-q] ' * (name == 'run')}[-m MODULE | SCRIPT] [ARGUMENT ...]"
+        sub = commands.add_parser(name, help=text, description=text, usage=usage)
         sub.add_argument(*_FLAGS, action="store_true", help="do not say at the end what was compiled")
         sub.add_argument("-m", dest="module", metavar="MODULE", help="run a module, like python -m")
         sub.add_argument("script", nargs="?", metavar="SCRIPT", help="a file to run, like python SCRIPT")
