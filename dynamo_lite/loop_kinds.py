@@ -102,10 +102,12 @@ def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Map
 
 
 def _loads_arrays(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
-    """Whether a variable that a loop reads holds, as far as is known, anything but numbers, lists and tuples that begin
-    with numbers, and what is called."""
+    """Whether a variable that a loop reads may hold anything but numbers, lists and tuples that begin with numbers, and
+    what is called. values: empty where nothing is known of locals."""
     for index in loop.body:
         instr = code.instrs[index]
+        if instr.op in _LOADS and instr.op not in _GLOBALS and not values:
+            return True
         where = names if instr.op in _GLOBALS else values
         value = where.get(instr.arg) if instr.op in _LOADS else None
         value = value[0] if type(value) in (list, tuple) and value else value

@@ -295,7 +295,7 @@ class Walk:
                 goes_on = self.run(join, begins=False)
             except Break as reason:
                 if reason.reason in _OF_LISTS and tracer.restraints.objects is None:
-                    try_objects(tracer, reason.reason)
+                    try_objects(tracer, reason.reason, reason.detail)
                 self._go_aside(arm, before, name, condition, reason.reason, reason.detail)
                 if len(key) == 1:  # no condition of several parts
                     self._decline((*place_of(frame.code), key[0], truth), reason.reason)

@@ -225,8 +225,12 @@ def begins_plainly(tracer: Tracer, frame: Frame) -> int | None:
         if not plan.differing <= {*frame.code.varnames}:  # something else than a local, of which no guard would tell
             continue
         often = place_of(frame.code, header) in tracer.restraints.often or not tracer.restraints.begins_plainly
-        holds_others = any(key in other[-1] and one.stayed for other, one in tracer.plans.items())
-        is_in = frame.index in natural_loop(frame.code, header, True)
+        loop = natural_loop(frame.code, header, True)
+        natives = [other for other, one in tracer.plans.items() if one.stayed or one.outcome == "native"]
+        holds_others = any(
+            key in other[-1] or (other[:3] == key[:3] and other[3] in loop and other[3] != header) for other in natives
+        )
+        is_in = frame.index in loop
         if is_in and not often and not holds_others and goes_on_at(frame.code, header):
             return header
     return None

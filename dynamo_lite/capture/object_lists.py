@@ -59,6 +59,7 @@ _OF = {"int": abi.READ_INT, "float": abi.READ_FLOAT, "bool": abi.READ_BOOL}
 _FEW = 4
 _MOST = 64  # items of a list made here that are put into it one by one
 _MOST_KNOWN = 4096  # and of one of constants, which is copied
+_DONE = frozenset({"list.append", "list.pop", "list.copy"})  # by `method`, below
 _BY_OBJECTS = frozenset(  # of breaks that such lists may do away with
     {"loop-list", "loop-state", "side-effect-container", "loop-over-unknown-iterator", "unsupported-operation"}
     | {"loop-dependent", "long-list", "list-length", "data-dependent-number", "python-call"}
@@ -68,11 +69,13 @@ _BY_OBJECTS = frozenset(  # of breaks that such lists may do away with
 # -- which lists ---------------------------------------------------------------------------------------
 
 
-def try_objects(tracer: Tracer, reason: str) -> None:
+def try_objects(tracer: Tracer, reason: str, detail: str = "") -> None:
     """Have lists known by their objects from the next attempt on, where a loop cannot stay one for that reason, and
     there are lists of numbers; or not any more, where that has been tried."""
     restraints = tracer.restraints
     if restraints.objects is False or reason not in _BY_OBJECTS or not _has_lists(tracer):
+        return
+    if restraints.objects is None and detail.startswith("list.") and detail not in _DONE:
         return
     restraints.objects = not restraints.objects
     for plan in tracer.plans.values():
