@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import importlib
@@ -355,3 +356,8 @@ def reset() -> None:
         if compiled is not None:
             compiled.reset()
     _C.memory_release()
+
+
+# What is kept for a code object holds the globals of its function, which the collector cannot tell: at the end of the
+# process modules go with all that they hold, as Python lets them.
+atexit.register(reset)

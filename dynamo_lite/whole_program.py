@@ -71,6 +71,13 @@ class Program:
         if self.watch is not None:
             self.watch.end()
 
+    def forget(self) -> None:
+        """Keep nothing of the program's alive: its modules go with all that they hold, as Python lets them."""
+        if self.watch is not None:
+            if self.watch.compilation is not None:
+                self.watch.compilation.reset()
+            self.watch = None
+
 
 def watch(limits: policy.Thresholds | None = None) -> Program:
     """Start watching the files that are imported from now on; the caller runs its own by `Program.prepared`.

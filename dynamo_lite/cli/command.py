@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dynamo_lite import policy, whole_program
 from dynamo_lite.cli.execute import Target, execute
-from dynamo_lite.cli.report import report_at_exit, report_frames_at_exit
+from dynamo_lite.cli.report import forget_at_exit, report_at_exit, report_frames_at_exit
 from dynamo_lite.config import config
 
 if TYPE_CHECKING:
     import argparse
+
+    from dynamo_lite.whole_program import Program
 
     Options: TypeAlias = argparse.Namespace | SimpleNamespace
 
@@ -121,9 +124,16 @@ def _run(options: Options, program: list[str]) -> int:
         return execute(target, lambda: None)
     if config.stress:
         return execute(target, _start_stress)
-    watched = whole_program.watch()
-    start = (lambda: None) if options.quiet else (lambda: report_at_exit(watched))
-    return execute(target, start, watched.prepared)
+    return _execute_watched(target, whole_program.watch(), None if options.quiet else report_at_exit)
+
+
+def _execute_watched(target: Target, program: Program, says: Callable[[Program], None] | None) -> int:
+    def start() -> None:
+        forget_at_exit(program)
+        if says is not None:
+            says(program)
+
+    return execute(target, start, program.prepared)
 
 
 def _start_stress() -> None:
@@ -135,7 +145,7 @@ def _start_stress() -> None:
 
 def _explain(options: Options, program: list[str]) -> int:
     watched = whole_program.watch(policy.AT_ONCE)
-    return execute(_target(options, program), lambda: report_at_exit(watched, explain=True), watched.prepared)
+    return _execute_watched(_target(options, program), watched, partial(report_at_exit, explain=True))
 
 
 # NB: what needs the compiler is imported by the command that needs it: `run` starts without.

@@ -51,6 +51,16 @@ def report_frames_at_exit() -> None:
     atexit.register(_C.hook_disable)
 
 
+def forget_at_exit(program: Program) -> None:
+    """Let go of all that is kept for a watched program when this process ends, after what `report_at_exit` prints."""
+
+    def forget() -> None:
+        program.end()
+        program.forget()
+
+    atexit.register(forget)
+
+
 def report_at_exit(program: Program, explain: bool = False) -> None:
     """Print what watching the program brought when this process (no forked child) ends; explain: all of it."""
     process = os.getpid()

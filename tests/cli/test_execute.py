@@ -130,6 +130,34 @@ def test_what_takes_long_is_compiled_and_said(tmp_path: Path) -> None:
     assert calls and int(calls.group(1)) > 0 and int(calls.group(2)) > 0, closing
 
 
+HOLDS = """\
+import numpy as np
+{first}
+class Says:
+    def __del__(self, say=print): say("gone", flush=True)
+says = Says()
+x, y = np.ones(1000), 0.0
+{compiled}def step(x):
+    return x * 0.5 + np.sqrt(np.abs(x))
+for i in range({rounds}):
+    y = y * 0.5 + x[i % 1000]
+    if not i % 1000:
+        x = step(x)
+print("end")
+"""
+
+
+@pytest.mark.parametrize("command", [["-m", "dynamo_lite", "run", "-q"], ["-m", "dynamo_lite", "run"], []])
+def test_what_the_program_holds_is_let_go_when_it_ends(command: list[str], tmp_path: Path) -> None:
+    own = {"first": "import dynamo_lite", "compiled": "@dynamo_lite.compile\n", "rounds": 3000}
+    watched = {"first": "", "compiled": "", "rounds": 500_000}
+    (tmp_path / "holds.py").write_text(HOLDS.format(**(watched if command else own)))
+    done = run(*command, "holds.py", cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET="100")
+    assert done.returncode == 0 and done.stdout == "end\ngone\n", done.stderr
+    if len(command) == 3:
+        assert " 0 segments" not in done.stderr and " segments" in done.stderr
+
+
 def test_short_programs_never_meet_the_compiler(tmp_path: Path) -> None:
     (tmp_path / "short.py").write_text(
         "import sys\nimport numpy as np\n"
