@@ -11,14 +11,15 @@ import functools
 import math
 import sys
 import types
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic_ns, perf_counter, process_time, thread_time
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite import _C, budget, originals, policy, prospects
+from dynamo_lite import _C, budget, log, originals, policy, prospects
 from dynamo_lite.config import config
-from dynamo_lite.errors import BackendError
+from dynamo_lite.errors import BackendError, DynamoLiteError
 from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.installation import unknown_version
 from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, computes, kind_of
@@ -77,6 +78,7 @@ class Watch:
         self.on_miss: _C.OnMiss = (
             self.miss
         )  # one object, by whose identity the dispatcher knows whose entries are whose
+        self.failures: Counter[str] = Counter()  # defects of ours, by what was said of them
         self._started = False
         self._began = process_time()
         self._began_at = perf_counter()
@@ -98,7 +100,11 @@ class Watch:
 
         def make() -> types.CodeType:
             if not made:  # NB: what is remembered of each function's code would be gone over at each full collection
-                made.append(_C.freeze_made_by(lambda: self._polled(code, entries=True)))
+                try:
+                    made.append(_C.freeze_made_by(lambda: self._polled(code, entries=True)))
+                except Exception as error:
+                    self._fail(code.co_qualname, error)
+                    made.append(code)
             return made[0]
 
         poll = _C.Poll(code, make=make, waits=not may_loop(code))
@@ -253,7 +259,28 @@ class Watch:
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
-        caller, code = sys._getframe().f_back, function.__code__  # None in a thread of C's
+        try:
+            return self._entry_for(function, slots, sys._getframe().f_back)  # None in a thread of C's
+        except (DynamoLiteError, Warning):
+            raise
+        except Exception as error:
+            self._fail(function.__qualname__, error)
+            _C.cool(function, self.limits.no_prospects)
+            return None
+
+    def _fail(self, name: str, error: Exception) -> None:
+        """A defect of ours must not reach the program; it is said, counted, and an error where we test."""
+        if config.check:
+            raise error
+        text = f"{name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python"
+        self.failures[text] += 1
+        if self.failures[text] == 1:
+            log.say(text)
+
+    def _entry_for(
+        self, function: types.FunctionType, slots: tuple[Any, ...], caller: types.FrameType | None
+    ) -> _C.CacheEntry | None:
+        code = function.__code__
         with budget.timed():  # the question itself is part of the price
             if originals.replaced(builtins_alone=True) or not self._call_has_prospects(function):
                 _C.cool(function, self.limits.no_prospects)
@@ -576,8 +603,19 @@ class Watch:
         if sum(others) <= self.limits.others_take * round_.plain:
             entry.rests_until = _FOR_GOOD if seconds == math.inf else monotonic_ns() + int(seconds * 1e9)
 
+    def hot(self, poll: _C.Poll, function: types.FunctionType, *held: Any) -> Any:
+        """The Continuation by which compiled code takes over a running loop at its header; None: it never can, a
+        number: not for so many seconds. held: the frame's (see `_taken_over`)."""
+        try:
+            return self._taken_over(poll, function, *held)
+        except (DynamoLiteError, Warning):
+            raise
+        except Exception as error:
+            self._fail(function.__qualname__, error)
+            return None
+
     @budget.timed()  # the question itself is part of the price
-    def hot(
+    def _taken_over(
         self,
         poll: _C.Poll,
         function: types.FunctionType,
@@ -587,12 +625,8 @@ class Watch:
         values: list[Any],
         sole: list[bool],
     ) -> Any:
-        """The Continuation by which compiled code takes over a running loop at its header; None: it never can, a
-        number: not for so many seconds.
-
-        stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
-        holds.
-        """
+        """stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
+        holds."""
         began = perf_counter()
         is_known = poll.round is not None and poll.round.entered > 0
         if not is_known and originals.replaced(builtins_alone=True):

@@ -365,6 +365,26 @@ def test_a_frame_whose_locals_somebody_has_is_not_left(plain: Any, compiler: Any
         assert repr(made(np.ones(5), n)) == repr(plain(np.ones(5), n))
 
 
+@pytest.mark.parametrize(
+    ("compiler", "asked"),
+    [(watched.compile, "_entry_for"), (watched.compile, "_share"), (watched.compile_loops, "_look_ahead")],
+)
+def test_a_defect_where_something_is_hot_leaves_the_program_plain(
+    compiler: Any, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(Watch, asked, fails)
+    monkeypatch.setattr(config, "check", 0)
+    fast = compiler(loop)
+    x = np.linspace(0.1, 1.0, 50)
+    for _ in range(3):
+        made, expected = fast(x, 40), loop(x, 40)
+        assert made[1:] == expected[1:] and made[0].tobytes() == expected[0].tobytes()
+    assert fast.stats()["failed"] > 0
+
+
 def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
     def counts(x: Any) -> None:
         for i in range(10):

@@ -31,6 +31,7 @@ class Watched:
         compilation = self.watch.compilation
         found: dict[str, float] = dict(compilation.stats()) if compilation is not None else {}
         failed = sum(reason == "internal-error" for reason, *_ in compilation.skips) if compilation is not None else 0
+        failed += sum(self.watch.failures.values())
         return {**found, "entered": self.watch.loops_entered, "polls": self.has_polls, "failed": failed}
 
 

@@ -84,8 +84,9 @@ def report_at_exit(program: Program, explain: bool = False) -> None:
 def describe_watch(watch: Watch | None) -> str:
     """What was compiled and what that took; then the places where most plain time went, and why they are plain."""
     ran = time.process_time()
+    failed = "" if watch is None else "".join(f"\n  {text} ({n} times)" for text, n in watch.failures.items())
     if watch is None or watch.compilation is None:
-        return f"dynamo_lite: {ran:.2f} s of CPU time; nothing took long enough to be compiled"
+        return f"dynamo_lite: {ran:.2f} s of CPU time; nothing took long enough to be compiled{failed}"
     stats = watch.compilation.stats()
     lines = [
         f"dynamo_lite: {ran:.2f} s of CPU time, {watch.budget.spent:.2f} s of it compiling {stats['compiles']} "
@@ -100,4 +101,4 @@ def describe_watch(watch: Watch | None) -> str:
             lines.append(
                 f"  {filename}:{line} {name}: {seconds:.2f} s plainly{': ' if why or waited else ''}{why or waited}"
             )
-    return "\n".join(lines)
+    return "\n".join(lines) + failed
