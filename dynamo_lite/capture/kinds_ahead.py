@@ -33,6 +33,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import OPCODES, Instr
 
 _INT, _FLOAT = "int", "float"  # Python's
@@ -66,9 +67,10 @@ _Kind: TypeAlias = Any  # one of these, a tuple of them, a module or function it
 _FLOATS = frozenset(
     getattr(math, name) for name in ("sqrt", "sin", "cos", "tan", "atan", "atan2", "exp", "log", "log10", "pow")
 )
+_OF_NUMPY = (np.ufunc, type(np.sum))
 _CALLED = (
     *(types.ModuleType, types.FunctionType, types.BuiltinFunctionType),
-    *(np.ufunc, type(np.sum)),
+    *_OF_NUMPY,
 )
 _CLASSES = {float: _FLOAT, int: _INT}
 _PLAIN = frozenset({np.shape, np.size, np.ndim})  # which make no NumPy scalars or arrays
@@ -316,7 +318,7 @@ def _result(called: _Kind, given: Iterable[_Kind]) -> _Kind:
         if called is abs or (isinstance(kind, _Array) and kind.dtype.kind == "f"):
             return kind
         return _Array(np.dtype(np.float64), 0) if kind in (_INT, _FLOAT) and called is not np.abs else _NUMPY
-    is_numpy = (getattr(called, "__module__", None) or "").partition(".")[0] == "numpy" or type(called) is np.ufunc
+    is_numpy = type(called) in _OF_NUMPY or module_of(called).partition(".")[0] == "numpy"
     return _NUMPY if is_numpy and called not in _PLAIN else None
 
 

@@ -22,6 +22,7 @@ from dynamo_lite import policy
 from dynamo_lite._C import names_are_plain, own_attribute
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, IteratorValue, LazyValue, NullValue, ObjectValue, Value
 from dynamo_lite.capture.wrap import MISSING, class_lookup
+from dynamo_lite.module_names import module_of, name_of
 from dynamo_lite.pycode import OPCODES, Code, Instr, handlers_at
 
 # Instructions that residual code goes on with behind a break, because ending the segment there would only cost time.
@@ -218,12 +219,12 @@ def is_foreign(value: Any) -> bool:
     if value is _OURS or value is _ARRAY or issubclass(kind, np.ufunc):
         return False
     if issubclass(kind, types.ModuleType):
-        module = value.__name__
+        module = name_of(value)
     elif issubclass(kind, type | types.FunctionType | types.BuiltinFunctionType):
-        module = value.__module__ or "builtins"
+        module = module_of(value) or "builtins"
     else:
-        module = kind.__module__
-    if not isinstance(module, str) or module.partition(".")[0] in _KNOWN or module == "__main__":
+        module = module_of(kind)
+    if module.partition(".")[0] in _KNOWN or module == "__main__":
         return False
     if issubclass(kind, types.FunctionType):
         return not policy.is_looked_at(value.__code__.co_filename, module)

@@ -52,6 +52,7 @@ from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.pycode import Instr, null_below_callable
 
 # Types whose attributes are C data that no user code can change.
+_DISPATCHER = type(np.sum)  # of NumPy's functions in Python that others may override
 _FROZEN = (np.dtype, np.ufunc, types.BuiltinFunctionType, str, bytes, int, float, complex, bool, np.finfo, np.iinfo)
 CHANGING_METHODS = frozenset(
     {"append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"}
@@ -191,7 +192,7 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
         part = getattr(obj, name)
         if type(part) in (int, float, complex, type(None)):
             return ConstantValue(None, part)
-    if type(obj).__module__ == "numpy" and type(obj).__name__ == "_ArrayFunctionDispatcher":
+    if type(obj) is _DISPATCHER:
         found = getattr(obj, name, MISSING)
         if found is MISSING:
             raise AttributeMissing(name)

@@ -51,6 +51,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.capture.weak_numbers import one_scalar
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
+from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import Instr
 
 
@@ -422,7 +423,7 @@ def known_equal(machine: Machine, lhs: Value, rhs: Value) -> bool:
 
 
 def _comparable(value: ConstantValue) -> bool:
-    module = type(value.value).__module__
+    module = module_of(type(value.value))
     return module == "builtins" or module.startswith("numpy")
 
 
