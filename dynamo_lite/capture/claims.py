@@ -14,7 +14,7 @@ from dynamo_lite import ops
 from dynamo_lite._C import Objects
 from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.state import Retry, Tracer
-from dynamo_lite.capture.value import Break, ComputedValue, NumberValue, Value, is_single
+from dynamo_lite.capture.value import Break, ComputedValue, ConstantValue, NumberValue, Value, is_single
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of
 
@@ -93,25 +93,39 @@ def _exclude(one: tuple[LoopKey, ...], other: tuple[LoopKey, ...]) -> bool:
 
 
 def share_numbers(
-    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
+    tracer: Tracer,
+    entered: Mapping[Path, NumberValue],
+    became: Mapping[Path, NumberValue],
+    ends: Mapping[Path, Value],
+    live: frozenset[Any],
 ) -> None:
     """Where a list has got a number that another one gets in a later iteration, or the code behind the loop: see that
     the loop tells which objects numbers are.
 
-    entered and became: the numbers that the loop changes, before and after an iteration. live: what is read behind it.
+    entered and became: the numbers that the loop changes, before and after an iteration; ends: constants among the
+    latter, too. live: what is read behind it.
     """
-    if tracer.appended and _shares_numbers(tracer, entered, became, live):
+    if tracer.appended and _shares_numbers(tracer, entered, became, ends, live):
         tell_objects(tracer)
 
 
 def _shares_numbers(
-    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
+    tracer: Tracer,
+    entered: Mapping[Path, NumberValue],
+    became: Mapping[Path, NumberValue],
+    ends: Mapping[Path, Value],
+    live: frozenset[Any],
 ) -> bool:
     appended = set(tracer.appended)
     for path, value in entered.items():
         names: set[str] = set()
         after = became.get(path)
-        if value.expr not in appended or after is None:
+        if value.expr not in appended:
+            continue
+        if after is None:
+            end = ends.get(path)
+            if isinstance(end, ConstantValue) and not is_single(end.value):
+                return True  # the constant, which all iterations but the first append
             continue
         moved = not tracer.objects(after.expr).isdisjoint(tracer.cell_reads)
         if tracer.may_be(after.expr, names) or names & tracer.indices or moved:

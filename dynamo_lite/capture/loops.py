@@ -458,7 +458,7 @@ class Attempt:
         self.learned |= differing is not None and learn_seldom(self.machine, differing[0], self._get(differing[0]))
         if self.learned:
             raise Retry
-        share_numbers(self.machine.tracer, self.entered, self.became, after)
+        share_numbers(self.machine.tracer, self.entered, self.became, self.region.ends, after)
         if (path := differing or untold_tuple(self)) is not None:
             self._peel(path)
         require_told(self, live | after)
