@@ -784,15 +784,15 @@ def a_tuple_in_two_lists(x: Any, n: int) -> Any:
     return out, other
 
 
-@case(vector, versions=2, declines=True)
+@case(vector, versions=2)
 def a_constant_beside_a_number_of_two_kinds(x: Any, n: int) -> Any:
     total, t, out = 0.0, 0.0, []
     for i in range(n):
         out.append(t)
         for j in range(3):
             t = 0.5
-            if x[j] > 0.4:
-                total += np.sqrt(abs(x[i % 5]))
+            if x[0] * j > 0.4:
+                total += np.sqrt(abs(x[-1]) + i)
     return total, t, out
 
 
