@@ -18,7 +18,7 @@ import numpy as np
 
 from dynamo_lite._C import names_are_plain
 from dynamo_lite.capture.eithers import Form
-from dynamo_lite.capture.loop_code import always_run
+from dynamo_lite.capture.loop_code import always_run, exposed
 from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -28,6 +28,7 @@ from dynamo_lite.capture.value import (
     LazyValue,
     NullValue,
     NumberValue,
+    TextValue,
     Value,
 )
 from dynamo_lite.dataclass import dataclass
@@ -128,7 +129,8 @@ def expected(tracer: Tracer, frame: Frame, loop: frozenset[int], header: int) ->
             continue
         either = _one_of(kinds)
         if len(kinds) == 1:
-            found.differing = found.differing or name
+            if found.differing is None and _is_read(frame, loop, header, *name):
+                found.differing = name
         elif either is not None:
             ones = constants.get(name, [found])
             is_constant = ones[0] is not found and all(one is ones[0] for one in ones)
@@ -136,6 +138,12 @@ def expected(tracer: Tracer, frame: Frame, loop: frozenset[int], header: int) ->
             found.eithers[name] = ArrayType(either.scalar.dtype, (), True), number
             found.kept |= {name} if is_constant else set()
     return found
+
+
+def _is_read(frame: Frame, loop: frozenset[int], header: int, name: str, is_global: bool) -> bool:
+    """Whether an iteration may read a variable before it has stored to it: the kind of any other does not matter."""
+    kind = "GLOBAL" if is_global else "FAST"
+    return name in exposed(frame.code, loop, header, frozenset(), frozenset(), kind)
 
 
 def _one_of(kinds: set[_Kind]) -> _Either | None:
@@ -231,7 +239,7 @@ def _kind_of(value: Value | None) -> _Kind:
     match value:
         case NullValue():
             return _NULL
-        case ConstantValue():
+        case ConstantValue() if not isinstance(value, TextValue):  # NB: whose value would be guarded
             return _known(value.value)
         case LazyValue():
             return _known(value.concrete) if value.known is None else _kind_of(value.known)

@@ -20,7 +20,16 @@ import numpy as np
 
 from dynamo_lite import policy
 from dynamo_lite._C import names_are_plain, own_attribute
-from dynamo_lite.capture.value import ArrayValue, ConstantValue, IteratorValue, LazyValue, NullValue, ObjectValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    IteratorValue,
+    LazyValue,
+    NullValue,
+    ObjectValue,
+    TextValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.module_names import module_of, name_of
 from dynamo_lite.pycode import OPCODES, Code, Instr, handlers_at
@@ -168,6 +177,8 @@ def known(value: Value) -> Any:
     match value:
         case NullValue():
             return _NULL
+        case TextValue():
+            return _OURS  # NB: its value would be guarded
         case ConstantValue():
             return value.value
         case LazyValue(known=None) | ObjectValue():
