@@ -96,8 +96,8 @@ def test_doubt_costs_one_call(fn: Callable[..., Any]) -> None:
     numbers = np.arange(50)
     numbers[33] = 2**60
     report = same(fn, numbers, 7, calls=6)
-    assert report.stats["declines"] == 1 and report.stats["native_calls"] >= 5
+    assert report.stats["declines"] == is_compiled(numbers.dtype) and report.stats["native_calls"] >= 5
     numbers = np.arange(50, dtype=np.int32)
     numbers[33] = -(2**31)
     report = same(rest, numbers, np.int32(-1), calls=6)
-    assert report.stats["declines"] == 1 and report.stats["native_calls"] >= 5
+    assert report.stats["declines"] == is_compiled(numbers.dtype) and report.stats["native_calls"] >= 5
