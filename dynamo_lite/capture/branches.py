@@ -597,24 +597,6 @@ class CalleeWalk(Walk):
             frame.stack[:] = [returned.value]
             return True
 
-    def _expects_print(self, avoided: dict[LoopKey, tuple[str, str, int]]) -> bool | None:
-        """The way from the jump at hand that is certain to come to a print, noted among those that break the graph."""
-        frame, root = self.frame, self.machine.tracer.frames[0]
-        code, index, instr = frame.code, frame.index, frame.code.instrs[frame.index]
-        assert instr.target is not None
-        prints = {}
-        for truth, begin in ((instr.op in _IF_TRUE, instr.target), (instr.op not in _IF_TRUE, index + 1)):
-            call = plain_call_ahead(code, begin, frame.namespace, {})
-            if call is not None and call[1] is print:
-                prints[truth] = code.instrs[call[0]].position[0]
-        if len(prints) != 1:
-            return None
-        ((truth, line),) = prints.items()
-        if root is not frame or line is None:
-            line = root.line or root.code.firstlineno
-        avoided[(*self._key(), index, truth)] = "output", "print", line
-        return truth
-
     def _key(self) -> tuple[Any, ...]:
         return (*super()._key(), self.frame.code.qualname, self.frame.code.firstlineno)
 

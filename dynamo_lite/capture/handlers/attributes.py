@@ -51,8 +51,8 @@ from dynamo_lite.capture.wrap import (
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.pycode import Instr, null_below_callable
 
-# Types whose attributes are C data that no user code can change.
 _DISPATCHER = type(np.sum)  # of NumPy's functions in Python that others may override
+# Types whose attributes are C data that no user code can change.
 _FROZEN = (np.dtype, np.ufunc, types.BuiltinFunctionType, str, bytes, int, float, complex, bool, np.finfo, np.iinfo)
 CHANGING_METHODS = frozenset(
     {"append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"}
