@@ -8,6 +8,7 @@ import gc
 import io
 import os
 import pickle
+import signal
 import sys
 import sysconfig
 import time
@@ -383,6 +384,35 @@ def test_a_defect_where_something_is_hot_leaves_the_program_plain(
         made, expected = fast(x, 40), loop(x, 40)
         assert made[1:] == expected[1:] and made[0].tobytes() == expected[0].tobytes()
     assert fast.stats()["failed"] > 0
+
+
+@pytest.mark.parametrize(
+    ("compiler", "asked"), [(watched.compile, "_share"), (watched.compile_loops, "_have_prospects")]
+)
+def test_an_exception_of_a_signal_while_something_is_asked_is_the_programs_own(
+    compiler: Any, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_: Any) -> None:
+        raise TimeoutError("the program's own")
+
+    def interrupted(self: Watch, *args: Any, **kwargs: Any) -> Any:
+        if not sent:
+            sent.append(True)
+            signal.raise_signal(signal.SIGTERM)
+        return original(self, *args, **kwargs)
+
+    sent: list[bool] = []
+    original = getattr(Watch, asked)
+    monkeypatch.setattr(Watch, asked, interrupted)
+    monkeypatch.setattr(config, "check", 0)
+    before = signal.signal(signal.SIGTERM, ends)
+    fast = compiler(loop)
+    try:
+        with pytest.raises(TimeoutError, match="the program's own"):
+            fast(np.linspace(0.1, 1.0, 50), 200)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert sent and fast.stats()["failed"] == 0
 
 
 def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:

@@ -19,7 +19,7 @@ from dynamo_lite.backends.kernels import PLACE
 from dynamo_lite.backends.kernels.functions import routine_of
 from dynamo_lite.backends.kernels.kept import Kept
 from dynamo_lite.backends.numba.emit_loop import NAME, emit_loop
-from dynamo_lite.backends.numba.functions import emit_function, function_of, is_single
+from dynamo_lite.backends.numba.functions import emit_function, function_of, of_single_elements
 
 from dynamo_lite._C import CompiledKernel, abi, unseen
 from dynamo_lite.config import config, current
@@ -165,7 +165,7 @@ def _compile(kernel: Kernel, classes: str) -> CompiledKernel:
     engine = _STATE.start()
     name = f"kernel{next(engine.numbers)}"
     function = function_of(kernel, classes)
-    address, code = engine.load(emit_function(function, name), name, is_single(kernel, classes))
+    address, code = engine.load(emit_function(function, name), name, of_single_elements(kernel, classes))
     loops = tuple((loop.ufunc, loop.dtypes) for loop in function.loops)
     return CompiledKernel(address, loops, function.scratch_bytes, (code, function))
 

@@ -15,7 +15,7 @@ from dynamo_lite.program.vectorise import VECTOR_BYTES, Lanes
 from dynamo_lite.schedule.steps import Kernel
 
 
-def is_single(kernel: Kernel, classes: str) -> bool:
+def of_single_elements(kernel: Kernel, classes: str) -> bool:
     """Whether a kernel goes over single elements alone, so that its speed does not matter; a mere fill may be long."""
     return bool(kernel.ops) and set(classes[: len(kernel.operand_dtypes)]) == {abi.CLASS_SINGLE}
 
@@ -23,7 +23,7 @@ def is_single(kernel: Kernel, classes: str) -> bool:
 def function_of(kernel: Kernel, classes: str) -> Function:
     """The function of a kernel, ready to be written."""
     lanes = Lanes(llvm_text.can_mask, llvm_text.can_scatter, vector_register()[1] == VECTOR_BYTES)
-    return functions.function_of(kernel, classes, None if is_single(kernel, classes) else lanes)
+    return functions.function_of(kernel, classes, None if of_single_elements(kernel, classes) else lanes)
 
 
 def emit_function(function: Function, name: str) -> str:

@@ -36,7 +36,7 @@ from dynamo_lite.capture.choices import (
 from dynamo_lite.capture.compound import ends_of_condition
 from dynamo_lite.capture.leaving import exit_name, index_name
 from dynamo_lite.capture.loop_candidates import is_long, share
-from dynamo_lite.capture.loop_code import always_read, joins, meeting, same_code
+from dynamo_lite.capture.loop_code import CONDITIONAL_JUMPS, always_read, joins, meeting, same_code
 from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
@@ -70,7 +70,6 @@ _PLAIN_WORK = frozenset(  # why a way of a callee breaks that plain Python alone
         "import-statement",
     )
 )
-_JUMPS = (*_IF_TRUE, "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NOT_NONE")
 _OF_LISTS = frozenset(("side-effect-container", "loop-list", "loop-dependent"))  # why a way breaks that fills a list
 
 
@@ -156,7 +155,7 @@ class Walk:
                 self._leave()
                 return False
             instr = frame.code.instrs[frame.index]
-            if instr.op in _JUMPS and not self._raises(frame.index):
+            if instr.op in CONDITIONAL_JUMPS and not self._raises(frame.index):
                 asks_none = instr.op.endswith("NONE")
                 condition = (none_condition if asks_none else data_condition)(self.machine, frame.stack[-1])
                 if condition is not None and (self._declines(condition) or self._avoids(condition)):

@@ -10,12 +10,11 @@ ways part once (branches.py):
 
 from __future__ import annotations
 
-from dynamo_lite.capture.loop_code import followed
+from dynamo_lite.capture.loop_code import CONDITIONAL_JUMPS, followed
 from dynamo_lite.pycode import Code, remembered
 from dynamo_lite.pycode.flow import stack_depth
 
 _MOST = 40  # jumps of one condition
-_JUMPS = frozenset(("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE"))
 _NOT_EXPRESSIONS = frozenset(("POP_TOP", "IMPORT_NAME", "LOAD_FAST_AND_CLEAR", "GET_ITER"))
 _STATEMENTS = ("STORE_", "DELETE_", "RETURN_", "RAISE", "RERAISE", "YIELD_", "PUSH_EXC", "POP_EXCEPT", "BEFORE_")
 
@@ -51,7 +50,7 @@ def _next_jump(code: Code, loop: frozenset[int], place: int, kept: frozenset[int
     index = place
     while index in loop and index not in kept:
         instr = code.instrs[index]
-        if instr.op in _JUMPS:
+        if instr.op in CONDITIONAL_JUMPS:
             assert instr.target is not None
             return {followed(code, instr.target), followed(code, index + 1)}
         if instr.op == "POP_TOP" and index == place:  # what a chained comparison leaves

@@ -257,11 +257,11 @@ def _known(found: Any) -> _Kind:
         return _CLASSES[kind]
     if kind is np.ndarray or issubclass(kind, np.number):
         return _Array(found.dtype, found.ndim)
-    return found if issubclass(kind, _CALLED) or found is float or found is int or found is range else None
+    return found if kind in _CALLED or found is float or found is int or found is range else None
 
 
 def _attribute(owner: _Kind, name: str) -> _Kind:
-    is_module = issubclass(type(owner), types.ModuleType) and names_are_plain(owner)
+    is_module = type(owner) is types.ModuleType and names_are_plain(owner)
     return _known(vars(owner).get(name)) if is_module else None
 
 

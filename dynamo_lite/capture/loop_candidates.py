@@ -13,7 +13,7 @@ from dynamo_lite.capture import consumers
 from dynamo_lite.capture.columns import holds_objects, open_columns
 from dynamo_lite.capture.leaving import goes_on_at
 from dynamo_lite.capture.lessons import recall
-from dynamo_lite.capture.loop_code import start_of, ways_out, while_loops, whole_loop
+from dynamo_lite.capture.loop_code import CONDITIONAL_JUMPS, OPERATIONS, start_of, ways_out, while_loops, whole_loop
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
@@ -34,8 +34,6 @@ _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "
 _TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
 
 
-_JUMPS = frozenset({"POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE"})
-_OPERATIONS = frozenset({"BINARY_OP", "BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP", "UNARY_NEGATIVE", "CALL"})
 _CALLS_AHEAD = 3  # deep that the operations of an iteration are counted
 
 
@@ -173,7 +171,7 @@ def _foreseen(frame: Frame, loop: frozenset[int], header: int) -> set[int]:
     """Ways out that begin with a print, say; and such ways inside, where the iteration is so long that it is left at
     one rather than in front of it (branches.py)."""
     code = frame.code
-    jumps = [(at, code.instrs[at].target) for at in loop if code.instrs[at].op in _JUMPS]
+    jumps = [(at, code.instrs[at].target) for at in loop if code.instrs[at].op in CONDITIONAL_JUMPS]
     arms = {arm for at, target in jumps for arm in (at + 1, target) if arm is not None}
     if not arms:
         return arms
@@ -181,7 +179,7 @@ def _foreseen(frame: Frame, loop: frozenset[int], header: int) -> set[int]:
     plain = {arm for arm in arms if plain_call_ahead(code, arm, frame.namespace, variables)}
     inside = plain & loop
     if inside:
-        is_long_ahead = _operations_ahead(code, loop, frame.namespace, _CALLS_AHEAD) >= 2 * LONG
+        is_long_ahead = _operations_ahead(code, loop, frame.namespace, _CALLS_AHEAD, 2 * LONG) >= 2 * LONG
         inside &= _own(code, loop, header) if is_long_ahead else frozenset()
     head = code.instrs[header]
     whole, _ = whole_loop(code, loop, head.target if head.op == "FOR_ITER" else None, frozenset())
@@ -199,17 +197,20 @@ def _own(code: Code, loop: frozenset[int], header: int) -> frozenset[int]:
     return loop - {header} - {at for begin, body in whole.items() for at in body - {begin}}
 
 
-def _operations_ahead(code: Code, loop: Iterable[int], namespace: dict[str, Any], depth: int) -> int:
-    """About how many operations an iteration has, those of functions that it calls by their names included."""
+def _operations_ahead(code: Code, loop: Iterable[int], namespace: dict[str, Any], depth: int, most: int) -> int:
+    """About how many operations an iteration has, those of functions that it calls by their names included; `most`
+    where there are more, of which no more are counted."""
     count = 0
     for at in loop:
         instr = code.instrs[at]
-        count += instr.op in _OPERATIONS
+        count += instr.op in OPERATIONS
+        if count >= most:
+            return most
         if instr.op == "LOAD_GLOBAL" and depth:
             called = namespace.get(instr.arg)
             if type(called) is types.FunctionType:
                 inner = decoded(called.__code__)
-                count += _operations_ahead(inner, range(len(inner.instrs)), called.__globals__, depth - 1)
+                count += _operations_ahead(inner, range(len(inner.instrs)), called.__globals__, depth - 1, most - count)
     return count
 
 

@@ -15,7 +15,10 @@ from dynamo_lite.pycode.flow import following, natural_loop, predecessors, reach
 from dynamo_lite.pycode.opcodes import Operand
 
 COPIED = 32  # instructions that are compared
-_OPERATIONS = frozenset(
+CONDITIONAL_JUMPS = frozenset(
+    ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE"),
+)
+OPERATIONS = frozenset(
     ("BINARY_OP", "BINARY_SUBSCR", "STORE_SUBSCR", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER")
 )
 
@@ -283,7 +286,7 @@ def outermost_loop(code: Code, index: int) -> frozenset[int]:
 def operations_behind(code: Code, index: int) -> int:
     """How many operations and calls may run once the outermost loop around an instruction has ended."""
     behind = reached(code, index, False) - outermost_loop(code, index)
-    return sum(code.instrs[one].op in _OPERATIONS for one in behind)
+    return sum(code.instrs[one].op in OPERATIONS for one in behind)
 
 
 def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:
