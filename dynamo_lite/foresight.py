@@ -1,11 +1,13 @@
 """How many rounds a loop that is running still has, as far as its iterator or its condition tells.
 
-Enters: the iterator of a `for`; of a `while` its Code and what its variables hold, at one look and at the next.
-Leaves: a number of rounds, or None. Where a comparison of two numbers alone ends a `while`, they come nearer to each
-other by so much a round, and meet after so many more:
+Enters: the iterator of a `for`; of other loops their Code and what its variables hold, at one look and at the next.
+Leaves: a number of rounds, or None. Where a comparison of two numbers alone ends a loop, they come nearer to each other
+by so much a round, and meet after so many more, or the one gets smaller by a factor each round until it is the other:
 
     while t < t_end:          # or self.t, t_end - dt; t is 0.2 after 10 rounds, 0.4 after 20: 30 more until t_end = 1.0
         t += dt
+    while error > 1e-6:       # 1e-2 after 100 rounds, 1e-3 after 200: 300 more; or `if error < 1e-6: break`
+        error = step(x)
 
 No code of the user's runs here: variables are looked up in dictionaries, and are Python's or NumPy's own numbers.
 """
@@ -13,11 +15,12 @@ No code of the user's runs here: variables are looked up in dictionaries, and ar
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import add, length_hint, mul, sub
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dynamo_lite._C import own_attribute
 from dynamo_lite.module_names import module_of
@@ -57,12 +60,14 @@ Namespaces: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 def comparisons(code: Code, header: int) -> tuple[Comparison, ...]:
-    """The comparisons by which alone the loop headed by instruction `header` ends, unless something is raised; () where
-    it may end by something else."""
+    """The comparisons by which alone the loop headed by instruction `header` ends, but for the end of its iterator if
+    it is a `for`, and unless something is raised; () where it may end by something else."""
     body = natural_loop(code, header, True)
     found = []
     for index in sorted(body):
         after = [place for place in successors(code, index) if place not in body]
+        if index == header and code.instrs[index].op == "FOR_ITER":
+            continue
         if not any(code.instrs[at].op.startswith("RETURN") for place in after for at in reached(code, place, False)):
             continue
         if not code.instrs[index].op.startswith("POP_JUMP_IF_") or code.instrs[index - 1].op != "COMPARE_OP":
@@ -98,46 +103,65 @@ class Whiles:
 
     def __init__(self) -> None:
         self._comparisons: dict[Hashable, tuple[Comparison, ...]] = {}
-        self._seen: dict[Hashable, tuple[int, list[float], list[float]]] = {}  # with what they came nearer a round
+        self._seen: dict[Hashable, _Look] = {}
 
     def rounds_left(
         self, loop: Hashable, find: Callable[[], tuple[Comparison, ...]], names: Namespaces, count: int
     ) -> float | None:
         """How many rounds a loop has left, of which `count` have been; None at the first look, and where they do not
-        come nearer, or ever more slowly, as an error does that gets smaller by a factor each round. find: its
-        comparisons, asked for once. names: where to look up variables, one after the other."""
+        come nearer. Where they do so ever more slowly, as an error does that gets smaller by a factor each round, it
+        is the rounds until it is the number that it is compared with; None where that is 0, which it never is. find:
+        its comparisons, asked for once. names: where to look up variables, one after the other."""
         if loop not in self._comparisons:
             self._comparisons[loop] = find()
         compared = self._comparisons[loop]
         if not compared:
             return None
-        latest, before, steps = self._seen.get(loop, (count, [], []))
-        now = [_difference(names, *one) for one in compared]
-        taken = [_step(*pair, count - latest) for pair in zip(before, now, strict=False)]
-        self._seen[loop] = count, now, taken
-        if any(0.0 < step < _SLOWER * one for one, step in zip(steps, taken, strict=False)):
-            return None
-        left = [(count - latest) * _times_as_far(*pair) for pair in zip(before, now, strict=False)]
+        now = [(_number(_found(names, first)), _number(_found(names, second))) for first, second in compared]
+        latest = self._seen.get(loop) or _Look(count, now, [0.0] * len(now))
+        rounds = count - latest.rounds
+        steps = [_step(*pair, rounds) for pair in zip(latest.numbers, now, strict=True)]
+        self._seen[loop] = _Look(count, now, steps)
+        left = []
+        for before, after, faster, step in zip(latest.numbers, now, latest.steps, steps, strict=True):
+            slows = 0.0 < step < _SLOWER * faster
+            left.append(rounds * (_times_as_often if slows else _times_as_far)(before, after))
         return min((one for one in left if one > 0.0), default=None)
+
+
+class _Look(NamedTuple):
+    """After how many rounds it was, the numbers that each comparison compared then, and what these had come nearer a
+    round since the look before."""
+
+    rounds: int
+    numbers: list[tuple[float, float]]
+    steps: list[float]
 
 
 _SLOWER = 0.8  # of what they came nearer a round before
 
 
-def _step(before: float, now: float, rounds: int) -> float:
-    """How much nearer to 0 a round has come, in the mean."""
-    return (abs(before) - abs(now)) / rounds if rounds > 0 else 0.0
+def _step(before: tuple[float, float], now: tuple[float, float], rounds: int) -> float:
+    """How much nearer to each other a round has brought two numbers, in the mean."""
+    return (abs(before[0] - before[1]) - abs(now[0] - now[1])) / rounds if rounds > 0 else 0.0
 
 
-def _times_as_far(before: float, now: float) -> float:
-    """How many times as far as from `before` to `now` it is from there to 0; 0 where that is no nearer."""
-    nearer = abs(before) - abs(now)
-    return abs(now) / nearer if before * now > 0.0 and nearer > 0.0 else 0.0
+def _times_as_far(before: tuple[float, float], now: tuple[float, float]) -> float:
+    """How many times as far as two numbers have come nearer to each other it is until they meet; 0 where they have
+    not."""
+    first, second = before[0] - before[1], now[0] - now[1]
+    nearer = abs(first) - abs(second)
+    return abs(second) / nearer if first * second > 0.0 and nearer > 0.0 else 0.0
 
 
-def _difference(names: Namespaces, first: tuple[Instr, ...], second: tuple[Instr, ...]) -> float:
-    """Of the two numbers that are loaded; NaN where one is none."""
-    return _number(_found(names, first)) - _number(_found(names, second))
+def _times_as_often(before: tuple[float, float], now: tuple[float, float]) -> float:
+    """How many times more the one of two numbers that gets smaller is to do so, by the same factor, until it is the
+    other one, which stays as it is; 0 where there are no such."""
+    for one, other in ((0, 1), (1, 0)):
+        first, second, target = before[one], now[one], now[other]
+        if before[other] == target and first > second > target > 0.0:
+            return math.log(second / target) / math.log(first / second)
+    return 0.0
 
 
 def _found(names: Namespaces, loads: tuple[Instr, ...]) -> Any:

@@ -48,6 +48,7 @@ class Thresholds:
     budget_guessed: float = 3.0  # and of what such a one is only guessed to take
     called_again: int = 3  # calls of a function with such loops, after which as many more are expected
     small_operation: float = 1.0e-6  # seconds of an operation of NumPy's at most, which then are those of its call
+    element_operation: float = 3.5e-7  # and of an operation on elements, in the mean
     large_operation: float = 1.0e-5  # and more than so many are those of elements of large arrays
     numeric_share: float = 0.5  # of what a loop takes, in such innermost ones of what it calls, makes it one of them
     budget_later: float = 0.2  # that part

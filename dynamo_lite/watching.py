@@ -494,17 +494,37 @@ class Watch:
             if not round_.entered:
                 find = functools.partial(comparisons, decoded(code), poll.place.header)
                 coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
-                left = (coming or 0.0) * each
-                if coming is None and self._is_numeric(round_, OF_ELEMENTS):
+                if coming is not None:
+                    left = min(coming, math.inf if rounds is None else rounds) * each
+                elif self._is_numeric(round_, OF_ELEMENTS):
                     guessed = min(self.limits.as_long * plain, math.inf if rounds is None else rounds * each)
             if is_inner and round_.n_begun >= self.limits.tried_plain:
                 is_long = plain >= max(self.limits.short_loop, way_in) * round_.n_begun
+        left += self._left_around(decoded(code), poll.place, stack, plain / max(1, round_.n_begun) + left, own)
         if self._is_numeric(round_):
             guessed = max(guessed, self._calls_to_come(code))
         now = process_time()
         self.expected[round_] = now + min(left, most), now + guessed, now + min(left, self.limits.attempt_sight * most)
         self._expect(round_)
         return is_long
+
+    def _left_around(self, code: Code, loop: Loop, stack: Sequence[Any], whole: float, own: float) -> float:
+        """Seconds that the loops around one are known to take behind the rounds in which they are: as far outwards as
+        only their iterators end them. whole: seconds of all rounds of `loop` from its begin on, about; own: CPU time of
+        a second that passes."""
+        around = {one.header: one for one in loops(code)}
+        left = 0.0
+        while loop.outer is not None:
+            loop = around[loop.outer]
+            is_there = loop.over == "for" and loop.depth <= len(stack) and runs_out(code, loop.header)
+            rounds = items_left(stack[loop.depth - 1]) if is_there else None
+            if rounds is None:
+                break
+            known = self._round(code, loop)
+            each = own * known.plain * 1e-9 / known.n_plain if known.n_plain else whole
+            left += rounds * each
+            whole = own * known.plain * 1e-9 / max(1, known.n_begun) + rounds * each
+        return left
 
     def _expect(self, round_: _C.Round) -> None:
         """Tell the budget what a loop is known to take from now on, and how many times as much counts."""
@@ -574,6 +594,8 @@ class Watch:
         taken = self._own_share() * inner.plain * 1e-9
         if found.kind == OF_ARRAYS:
             return OF_NUMBERS if taken < self.limits.small_operation * each else OF_ARRAYS
+        if found.kind == OF_NUMBERS and taken < self.limits.element_operation * each:
+            return OF_ELEMENTS  # as a ufunc's of an element, too
         return OF_ARRAYS if taken > self.limits.large_operation * each else found.kind
 
     def _own_share(self) -> float:

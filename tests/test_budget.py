@@ -230,6 +230,43 @@ def test_a_loop_that_a_break_may_end_is_expected_to_take_no_longer_than_its_iter
     assert ahead == pytest.approx(expected * policy.THRESHOLDS.budget_guessed, abs=0.2)
 
 
+def test_what_is_known_of_a_loop_are_the_rounds_of_those_around_it_too() -> None:
+    def sweeps(x: Any) -> None:
+        for _ in range(100):
+            for i in range(10):
+                for j in range(10):
+                    x[i, j] = x[i, j - 1] * 0.5 + x[i - 1, j]
+
+    def ends(x: Any) -> None:
+        for _ in range(100):
+            for i in range(10):
+                for j in range(10):
+                    x[i, j] = x[i, j - 1] * 0.5 + x[i - 1, j]
+            if x[0, 0] < 1e-9:
+                break
+
+    class Rounds:
+        entered = 0
+
+        def __init__(self, plain: int, n_plain: int, n_begun: int) -> None:
+            self.plain, self.n_plain, self.n_begun = plain, n_plain, n_begun
+
+    for function, expected in ((sweeps, 0.05 + 8 * 0.1), (ends, 0.05)):
+        watch = Watch(policy.THRESHOLDS)
+        watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+        code = decode(function.__code__)
+        outermost, middle, _ = loops(code)
+        rounds: Any = Rounds(150_000_000, 15, 1)
+        outside: Any = Rounds(100_000_000, 1, 0)
+        for loop, one in ((outermost, outside), (middle, rounds)):
+            header = code.instrs[loop.header]
+            watch.rounds[code.filename, code.qualname, header.op, header.position] = one
+        poll: Any = types.SimpleNamespace(round=rounds, place=middle)
+        watch._look_ahead(poll, function, [iter(range(8)), iter(range(5))], {})
+        ahead = max(watch.budget._ahead.values()) - time.process_time()
+        assert ahead == pytest.approx(expected * policy.THRESHOLDS.budget_elements, rel=0.1)
+
+
 def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_for_as_long() -> None:
     """No loop tells how often a comprehension, or a library, calls it."""
 

@@ -1279,18 +1279,30 @@ def test_copies_of_code_with_other_constants_do_what_they_say(name: str, limits:
     watch.end()
 
 
-def test_what_comes_nearer_ever_more_slowly_tells_no_end() -> None:
-    """An error that gets smaller by a factor each round would be expected to vanish soon."""
+def relaxes(error: float, target: float) -> None:
+    while error > target:
+        error *= 0.9
 
-    def relaxes(error: float, target: float) -> None:
-        while error > target:
-            error *= 0.9
 
-    code = decode(relaxes.__code__)
-    (header, *_) = [one.header for one in loops(code) if one.over != "for"]
-    whiles = Whiles()
-    looks = []
-    for count, error in ((10, 1.0), (20, 0.5), (30, 0.25), (40, 0.125), (50, 0.0625)):
-        names = {"error": error, "target": 0.0}
-        looks.append(whiles.rounds_left(1, lambda: comparisons(code, header), (names,), count))
-    assert looks == [None, 10.0, None, None, None]
+def relaxes_until(x: Any, target: float) -> None:
+    for _ in range(1000):
+        error = x.sum()
+        if target > -2 and error < target:
+            break
+
+
+@pytest.mark.parametrize("function", [relaxes, relaxes_until])
+def test_what_gets_smaller_by_a_factor_ends_at_a_target(function: Any) -> None:
+    code = decode(function.__code__)
+    (header,) = [one.header for one in loops(code)]
+
+    def looks(target: float) -> list[float | None]:
+        whiles, found = Whiles(), []
+        for count, error in ((10, 1.0), (20, 0.5), (30, 0.25), (40, 0.125), (50, 0.0625)):
+            names = {"error": error, "target": target}
+            found.append(whiles.rounds_left(1, lambda: comparisons(code, header), (names,), count))
+        return found
+
+    assert looks(2.0**-10) == [None, pytest.approx(10.0, rel=0.01), *map(pytest.approx, (80.0, 70.0, 60.0))]
+    assert looks(0.0) == [None, 10.0, None, None, None]  # which it never is
+    assert looks(-1.0) == [None, 30.0, None, None, None]

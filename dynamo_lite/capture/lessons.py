@@ -1,9 +1,10 @@
 """What the attempts at a loop have taught, kept from one capture of a function to the next.
 
 Enters: the LoopPlans that a capture leaves. Leaves: the plan with which the next capture meets the same loop, in the
-same loops around it: in a resume function, or inlined from another place. Each lesson that is known from there saves an
-attempt, which would trace all of the segment again. INVARIANT: none refers to an object of the user's; a wrong one
-costs an attempt, or an iteration that is traced by itself, never a value.
+same loops around it or where it was captured by itself before: in a resume function, or inlined from another place.
+Each lesson that is known from there saves an attempt, which would trace all of the segment again. INVARIANT: none
+refers to an object of the user's; a wrong one costs an attempt, or an iteration that is traced by itself, never a
+value.
 
 A loop is taken to be refused again where `OFTEN` captures, one after the other, have found so for one reason.
 """
@@ -27,7 +28,8 @@ def recall(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     plans = (tracer.plans[region.key] for region in reversed(tracer.regions) if region.key in tracer.plans)
     around = next((one.chain for one in plans), ())
     plan.chain = ((*place_in(frame.code, header), frame.code.qualname, len(tracer.frames) > 1), *around)
-    lesson = tracer.restraints.lessons.get(plan.chain)
+    lessons = tracer.restraints.lessons
+    lesson = lessons.get(plan.chain) or lessons.get(plan.chain[:1])  # it was entered by itself, while it ran
     if lesson is None:
         return
     if tracer.regions or len(tracer.frames) > 1:  # one that the segment begins in may be past its first iteration
@@ -39,7 +41,7 @@ def recall(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     plan.guessed |= lesson.numbers | lesson.steps.keys()
     source = namespace(tracer, frame.namespace).source if lesson.variables else None
     plan.places |= {Place(source, name): is_read for name, is_read in lesson.variables.items()}
-    if lesson.often >= OFTEN:
+    if lesson.often >= OFTEN and plan.chain in lessons:
         plan.refused = lesson.refused
 
 

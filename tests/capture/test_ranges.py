@@ -117,3 +117,34 @@ def test_range_arguments(program: Callable[..., Any], native_loops: bool) -> Non
         program, first, variants=rest, compile=dynamo_lite.compile,
         compile_options={"options": {**options, "recompile_limit": 100}},
     )  # fmt: skip
+
+
+def rows(x: Array, first: int, last: int) -> Any:
+    total, seldom = 0.0, 0
+    for i in range(12):
+        if i in range(2, 7) and x[i] > 3.5:
+            total += x[i]
+        elif i not in range(first, last) or i in range(9, 0, -3):
+            total -= x[i] * 0.5
+        elif (i > 7) in range(1, 2):
+            seldom += 1
+    return total, seldom
+
+
+@pytest.mark.parametrize("ends", [(3, 8), (8, 3), (-5, 2**40), (0, 2**70), (False, True)])
+def test_numbers_of_a_loop_are_looked_for_in_ranges(ends: tuple[int, int]) -> None:
+    x = np.arange(1.0, 13.0)
+    fast = dynamo_lite.compile(rows, options={"cost_model": False, "check": 1})
+    assert repr(fast(x, *ends)) == repr(rows(x, *ends))
+    if type(ends[0]) is int and ends[1] < 2**63:
+        assert [loop.outcome for loop in dynamo_lite.explain(fast)(x, *ends).loops] == ["native"]
+
+
+@pytest.mark.parametrize("i", [0, 3, -1, True, 2.0, 2**70, np.int64(2), "2", 1j, None])
+def test_what_is_looked_for_in_a_range(i: Any) -> None:
+    def among(x: Array, n: int, i: Any) -> Any:
+        return x + 1 if i in range(n) else x * 2
+
+    for n in (3, 0, 2**70)[: 3 if isinstance(i, int) else 2]:  # NB: others are compared with each
+        require_equal(among, lambda n=n: (np.arange(3.0), n, i), compile=dynamo_lite.compile,  # type: ignore[misc]
+                      compile_options={"options": {"cost_model": False, "check": 1}})  # fmt: skip

@@ -42,6 +42,7 @@ from dynamo_lite.capture.value import (
     ListValue,
     NumberValue,
     ObjectValue,
+    RangeValue,
     ResultValue,
     SequenceValue,
     Value,
@@ -515,7 +516,10 @@ def _is_in(machine: Machine, item: Value, container: Value, wanted: bool) -> Val
         return split(machine, item, lambda one: _is_in(machine, one, container, wanted))
     if isinstance(item, CharacterValue):
         return is_among(machine, item, container, wanted)
-    open_ = _is_in_array(machine, item, container) or _is_one_of(machine, item, container)
+    if isinstance(container, RangeValue):
+        open_ = _is_in_range(machine, item, container)
+    else:
+        open_ = _is_in_array(machine, item, container) or _is_one_of(machine, item, container)
     if open_ is not None:
         return NumberValue(None, open_ if wanted else make("not", open_))
     return ConstantValue(None, contains(machine, item, container) is wanted)
@@ -532,6 +536,19 @@ def _is_in_array(machine: Machine, item: Value, container: Value) -> Scalar | No
     whole = None if found is None else numpy_rules.call_numpy(machine, np.int64, [found], {})
     number = None if whole is None else as_scalar(numpy_rules.read_number(machine, whole, asked=True) or whole)
     return None if number is None else make("ne", number, 0)
+
+
+def _is_in_range(machine: Machine, item: Value, container: RangeValue) -> Scalar | None:
+    """Whether an integer is in a range whose step is known; None for others."""
+    number, step = as_scalar(_read(machine, machine.realised(item))), container.step
+    if number is None or not isinstance(step, int) or kind_of(number) not in ("int", "bool"):
+        return None
+    number = make("add", number, 0)  # as `range` takes a bool
+    least, most = ("ge", "lt") if step > 0 else ("le", "gt")
+    found = make("and", make(least, number, container.start), make(most, number, container.stop))
+    if abs(step) == 1:
+        return found
+    return make("and", found, make("eq", make("mod", make("sub", number, container.start), step), 0))
 
 
 def _is_one_of(machine: Machine, item: Value, container: Value) -> Scalar | None:
