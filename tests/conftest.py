@@ -9,6 +9,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import time
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -23,6 +26,7 @@ hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=Tr
 hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+MANY = 6  # cases, of which --cases leaves none out
 IN_USE = "a stress mode of the process has it in use"
 # Which backends the tests of programs run on, e.g. DYNAMO_LITE_TEST_BACKENDS=c.
 BACKENDS = tuple(os.environ.get("DYNAMO_LITE_TEST_BACKENDS", "reference numba").split())
@@ -30,6 +34,23 @@ BACKENDS = tuple(os.environ.get("DYNAMO_LITE_TEST_BACKENDS", "reference numba").
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files again, as they are now")
+    parser.addoption(
+        "--cases", type=int, default=1, metavar="N", help="one in N cases of a test that has many; others each day"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """``--cases N``: of a test with more than MANY cases run one in N, another choice each day."""
+    share, day = config.getoption("--cases"), time.strftime("%Y%m%d")
+    counts = Counter(item.nodeid.partition("[")[0] for item in items)
+    kept, left_out = [], []
+    for item in items:
+        is_one_of_many = counts[item.nodeid.partition("[")[0]] > MANY
+        is_left_out = is_one_of_many and zlib.crc32(f"{day} {item.nodeid}".encode()) % share
+        (left_out if is_left_out else kept).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 @pytest.fixture(scope="session")
