@@ -379,6 +379,27 @@ done:
 
 /* ---- the back edge of a loop ---- */
 
+/* The loop around that of `poll` that is asked to be entered first: the outermost one, and where that has not gone round
+   after so many times the one within, and so on; NULL: it is for this loop to ask. */
+static DlPoll *
+entered_first(const DlPoll *poll)
+{
+    DlPoll *found = NULL;
+    double nudged = poll->nudged;
+    for (;;) {
+        DlPoll *outermost = NULL;
+        for (DlPoll *outer = poll->outer; outer != NULL && outer != found; outer = outer->outer) {
+            outermost = outer->off || outer->round->loses ? outermost : outer;
+        }
+        if (outermost == NULL || nudged < dl_thresholds.nudges) {
+            return outermost;
+        }
+        found = outermost;
+        nudged -= dl_thresholds.nudges;
+    }
+}
+
+
 /* Whether poll() is to be called in this round. */
 static int
 round_is_due(DlPoll *poll)
@@ -429,8 +450,8 @@ round_is_due(DlPoll *poll)
     if ((double)round->spent < dl_thresholds.hot_loop || !may_act(dl_pyframe_code(frame))) {
         return 0;
     }
-    DlPoll *outer = poll->outer;
-    if (outer != NULL && !outer->off && !outer->round->loses && poll->nudged < dl_thresholds.nudges) {
+    DlPoll *outer = entered_first(poll);
+    if (outer != NULL) {
         outer->round->hot = 1; /* if the loop around it goes round soon, that is to be entered, whole */
         outer->stride -= outer->countdown - 1; /* so many rounds have passed when it asks */
         outer->countdown = 1;

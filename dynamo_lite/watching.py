@@ -479,8 +479,11 @@ class Watch:
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
         left, guessed, is_long = 0.0, 0.0, True
         most = plain
-        if round_.n_plain >= self.limits.tried_plain:
-            most *= self.limits.foresight if self._is_numeric(round_) else self.limits.foresight_arrays
+        is_numeric, within = self._is_numeric(round_), self.looked_into[round_]
+        if is_numeric and max(one.n_plain for one in (round_, *within)) >= self.limits.tried_plain:
+            most *= self.limits.foresight
+        elif round_.n_plain >= self.limits.tried_plain:
+            most *= self.limits.foresight_arrays
         rounds = items_left(stack[-1]) if stack else None
         is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
         is_called = not is_resumed and _key(code) in self.names

@@ -1310,3 +1310,23 @@ def test_what_gets_smaller_by_a_factor_ends_at_a_target(function: Any) -> None:
     assert looks(2.0**-10) == [None, pytest.approx(10.0, rel=0.01), *map(pytest.approx, (80.0, 70.0, 60.0))]
     assert looks(0.0) == [None, 10.0, None, None, None]  # which it never is
     assert looks(-1.0) == [None, 30.0, None, None, None]
+
+
+def test_the_outermost_loop_is_asked_first_and_then_the_ones_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    def three(x: Any, n: int) -> None:
+        for _ in range(n):
+            for i in range(40):
+                for j in range(40):
+                    x[i, j] = x[i, j] * 0.5 + x[i, j - 1]
+
+    asked: list[int] = []
+    monkeypatch.setattr(Watch, "hot", lambda self, poll, *_: asked.append(len(loops_around(poll))) or 0.0)
+
+    def loops_around(poll: Any) -> list[Any]:
+        return [one for one in loops(decode(three.__code__)) if poll.place.header in one.body]
+
+    made = watched.Watched(three, replace(watched.LOOPS_AT_ONCE, hot_loop=2e-4, look=1e-5, nudges=10), "reference")
+    made.function(np.ones((40, 40)), 60)
+    made.watch.end()
+    assert asked[0] == 1 and set(asked) >= {1, 2}
+    assert asked.index(1) < asked.index(2)
