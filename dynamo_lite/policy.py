@@ -38,13 +38,13 @@ class Thresholds:
             raise TypeError(f"no threshold {', '.join(given)}")
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
-    budget_stake: float = 0.25  # seconds; of what goes beyond, only a part is there until compiled code has saved some
-    budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
+    budget_stake: float = 0.45  # seconds; of what goes beyond, only a part is there until compiled code has saved some
+    budget_trust: float = 0.6  # seconds, and what was saved; beyond that only time that has passed counts
     budget_known: float = 4.8  # times as much counts as a loop is known to take that has begun
     budget_bare: float = 0.08  # and of all time only so much, where no arrays are in reach
     look_again: float = 1.5  # times the time that has passed, until one looks for them again
-    budget_numbers: float = 10.0  # and of one of numbers or small arrays
-    budget_elements: float = 16.0  # and of one of numbers and elements alone, which wins nearly all of it
+    budget_numbers: float = 8.0  # and of one of numbers or small arrays
+    budget_elements: float = 11.0  # and of one of numbers and elements alone, which wins nearly all of it
     budget_guessed: float = 3.0  # and of what such a one is only guessed to take
     called_again: int = 3  # calls of a function with such loops, after which as many more are expected
     small_operation: float = 1.0e-6  # seconds of an operation of NumPy's at most, which then are those of its call
@@ -54,7 +54,7 @@ class Thresholds:
     budget_later: float = 0.2  # that part
     budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts
     budget_all_tries: int = 6  # and at all of them
-    whole_try: float = 0.03  # seconds that one takes which counts as one; a shorter one, of little code, as a part
+    whole_try: float = 0.06  # seconds that one takes which counts as one; a shorter one, of little code, as a part
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
     foresight: float = 50.0  # times what a loop of numbers has taken, at most, are expected of its iterator's length
@@ -65,13 +65,13 @@ class Thresholds:
     attempt_ahead: float = 0.05  # or of what is known to come, by the same reckoning
     attempt_part: float = 0.2  # but no more than so much of what is known to come, as it is, and the least
     attempt_sight: float = 5.0  # times as far as `foresight` goes what is known counts for that
-    attempt_least: float = 0.1  # seconds that it may take in any case
+    attempt_least: float = 0.2  # seconds that it may take in any case
     heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
     watching: float = 0.0108  # CPU seconds that importing what watches takes, about
-    compiler: float = 0.058  # and importing the compiler
+    compiler: float = 0.115  # and importing the compiler
     slowest: float = 3.0  # a machine is taken to be so many times as slow, at most, by what that takes there
     first: float = 0.077  # and compiling something with it, its backend imported, without which it is of no use
 
