@@ -399,7 +399,6 @@ entered_first(const DlPoll *poll)
     }
 }
 
-
 /* Whether poll() is to be called in this round. */
 static int
 round_is_due(DlPoll *poll)

@@ -20,9 +20,9 @@ import os
 import sys
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from time import process_time
 
 from dynamo_lite import budget
+from dynamo_lite.budget import process_time
 from dynamo_lite.config import config
 from dynamo_lite.dataclass import dataclass
 
@@ -91,6 +91,7 @@ class Thresholds:
     way_in: float = 10.0  # times what the way in has taken, which what is left of an inner loop takes at least
     hot_callee: float = 0.003  # plain time of what a compiled function calls, or goes on with, until it is compiled
     polls_after: float = 0.002  # plain time of the calls of a function without loops, until it gets polls at all
+    too_short: float = 0.02  # of the process's time pass until a loop asks again that ended too soon to be entered
     ask_again: float = 0.1  # of the process's time pass, as long as nothing may be compiled, until one asks again
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
@@ -137,6 +138,7 @@ AT_ONCE = Thresholds(
     hot_loop=0.0,
     short_loop=0.0,
     way_in=0.0,
+    too_short=0.0,
     hot_callee=0.0,
     polls_after=0.0,
     look=0.0,

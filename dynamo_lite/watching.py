@@ -14,10 +14,11 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from time import monotonic_ns, perf_counter, process_time, thread_time
+from time import monotonic_ns, perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, budget, log, originals, policy, prospects
+from dynamo_lite.budget import process_time
 from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError, DynamoLiteError
 from dynamo_lite.foresight import Whiles, comparisons, items_left
@@ -661,7 +662,7 @@ class Watch:
         if poll.round is not None:
             self.shares[poll.round] = share
         if not self._look_ahead(poll, function, stack, held):
-            return 0.0
+            return self.limits.too_short * process_time()
         if poll.round is not None and not is_known:
             code = decoded(function.__code__)
             if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):

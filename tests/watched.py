@@ -51,6 +51,7 @@ LOOPS_AT_ONCE = Thresholds(
     hot_loop=0.0,
     short_loop=0.0,
     way_in=0.0,
+    too_short=0.0,
     look=0.0,
     polls_after=0.0,
     operations=1,
