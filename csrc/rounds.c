@@ -167,15 +167,16 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     if (plain == round->before) {
         plain = expected_plain(round, plain, compiled);
     }
-    int is_clear = (double)visits->time >= dl_thresholds.tried_time && compiled > dl_thresholds.clear * plain;
+    double missing = dl_thresholds.tried_plain - (double)round->n_plain;
+    int may_tell = missing <= 0 || (plain > 0 && dl_thresholds.hot_loop > 0); /* else it is compiled at once, whatever it takes */
+    int is_clear = may_tell && (double)visits->time >= dl_thresholds.tried_time && compiled > dl_thresholds.clear * plain;
     if (visits->visits < dl_thresholds.rounds_judged && !is_clear) {
         return 1;
     }
     uint64_t took = visits->time;
     visits->visits = 0;
     visits->rounds = visits->time = 0;
-    double missing = dl_thresholds.tried_plain - (double)round->n_plain;
-    if (is_clear && missing > 0 && plain > 0) { /* long rounds: a few more tell whether the first ones were usual */
+    if (is_clear && missing > 0) { /* long rounds: a few more tell whether the first ones were usual */
         dl_round_cool(round, 0);
         round->spent = (uint64_t)fmax(dl_thresholds.hot_loop - missing * plain, 0.0);
         return 0;
