@@ -71,6 +71,7 @@ def run_examples(text: str, folder: Path) -> list[tuple[str, str, str]]:
     for name, source in examples(text).items():
         (folder / name).write_text(source)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DYNAMO_LITE_")}
+    environment["PYTHONUNBUFFERED"] = "1"  # what is printed stands among what is logged
     results = []
     for command, output in shown_commands(text):
         arguments = [sys.executable, *command.split()[1:]]
