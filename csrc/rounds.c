@@ -16,7 +16,7 @@ void
 dl_round_cool(DlRound *round, double seconds)
 {
     round->hot = 0;
-    round->spent = 0;
+    round->spent = round->wanted = 0;
     round->cool_until = seconds > 0 ? dl_now() + (uint64_t)(seconds * 1e9) : 0;
     round->epoch++;
 }
@@ -168,8 +168,8 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
         plain = expected_plain(round, plain, compiled);
     }
     double missing = dl_thresholds.tried_plain - (double)round->n_plain;
-    int may_tell = missing <= 0 || (plain > 0 && dl_thresholds.hot_loop > 0); /* else it is compiled at once, whatever it takes */
-    int is_clear = may_tell && (double)visits->time >= dl_thresholds.tried_time && compiled > dl_thresholds.clear * plain;
+    int is_sampled = missing <= 0 || (plain > 0 && dl_thresholds.hot_loop > 0); /* else it is compiled at once */
+    int is_clear = is_sampled && (double)visits->time >= dl_thresholds.tried_time && compiled > dl_thresholds.clear * plain;
     if (visits->visits < dl_thresholds.rounds_judged && !is_clear) {
         return 1;
     }
@@ -178,7 +178,8 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     visits->rounds = visits->time = 0;
     if (is_clear && missing > 0) { /* long rounds: a few more tell whether the first ones were usual */
         dl_round_cool(round, 0);
-        round->spent = (uint64_t)fmax(dl_thresholds.hot_loop - missing * plain, 0.0);
+        round->spent = (uint64_t)dl_thresholds.hot_loop;
+        round->wanted = (uint64_t)dl_thresholds.tried_plain;
         return 0;
     }
     if (missing > 0 || compiled <= dl_thresholds.worth * plain) {

@@ -446,7 +446,8 @@ round_is_due(DlPoll *poll)
         return 0;
     }
     round->loses = 0;
-    if ((double)round->spent < dl_thresholds.hot_loop || !may_act(dl_pyframe_code(frame))) {
+    int is_hot = (double)round->spent >= dl_thresholds.hot_loop && round->n_plain >= round->wanted;
+    if (!is_hot || !may_act(dl_pyframe_code(frame))) {
         return 0;
     }
     DlPoll *outer = entered_first(poll);

@@ -28,6 +28,7 @@ typedef struct {
     uint64_t plain, n_plain; /* ns of plain rounds, and how many those were */
     uint64_t n_begun;        /* how often the loop began, as far as that was seen, while these passed */
     uint64_t spent;          /* of them since it was last decided */
+    uint64_t wanted;         /* plain rounds, before which it does not become hot */
     uint64_t entered;        /* how often compiled code took over */
     char hot;                /* it may take over at the next back edge */
     char loses;              /* compiled rounds took longer: plain until retry_at */

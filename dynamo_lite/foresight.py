@@ -160,7 +160,7 @@ def _times_as_often(before: tuple[float, float], now: tuple[float, float]) -> fl
     for one, other in ((0, 1), (1, 0)):
         first, second, target = before[one], now[one], now[other]
         if before[other] == target and second > target > 0.0 and first / second > 1.0:
-            return math.log(second / target) / math.log(first / second)
+            return (math.log(second) - math.log(target)) / math.log(first / second)
     return 0.0
 
 

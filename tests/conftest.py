@@ -42,6 +42,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """``--cases N``: of a test with more than MANY cases run one in N, another choice each day."""
     share, day = config.getoption("--cases"), time.strftime("%Y%m%d")
+    if share < 1:
+        raise pytest.UsageError(f"--cases {share}: one in so many, at least 1")
     counts = Counter(item.nodeid.partition("[")[0] for item in items)
     kept, left_out = [], []
     for item in items:

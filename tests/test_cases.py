@@ -26,3 +26,9 @@ def test_few_cases_all_run_and_of_many_one_in_so_many(share: int) -> None:
         assert not left_out
     else:
         assert 130 < len(left_out) < 250
+
+
+def test_no_share_of_none() -> None:
+    config: Any = SimpleNamespace(getoption=lambda name: 0)
+    with pytest.raises(pytest.UsageError, match="at least 1"):
+        pytest_collection_modifyitems(config, [])

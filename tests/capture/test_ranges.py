@@ -148,3 +148,33 @@ def test_what_is_looked_for_in_a_range(i: Any) -> None:
     for n in (3, 0, 2**70)[: 3 if isinstance(i, int) else 2]:  # NB: others are compared with each
         require_equal(among, lambda n=n: (np.arange(3.0), n, i), compile=dynamo_lite.compile,  # type: ignore[misc]
                       compile_options={"options": {"cost_model": False, "check": 1}})  # fmt: skip
+
+
+def numbers(x: Array, n: int, first: int, last: int) -> int:
+    found = 0
+    for i in range(n):
+        number = int(x[i])
+        if number in range(first, last, 3):
+            found += 1
+        if number in range(last, first, -7):
+            found += 100
+        if (number > 0) in range(first, last, 2):
+            found += 10000
+    return found
+
+
+ENDS = (-(2**63), -(2**40), -9, -5, 0, 1, 3, 8, 2**41, 2**63 - 1)
+
+
+USUAL, EXTREME = (2**40, -(2**40), -9, -5, -2, 0, 1, 2, 3, 4, 7, 8, 9), (2**63 - 1, 2**63 - 3, -(2**63), 7)
+
+
+@pytest.mark.parametrize("of", [USUAL, EXTREME], ids=["usual", "extreme"])
+def test_elements_are_looked_for_in_ranges_with_steps(of: tuple[int, ...]) -> None:
+    """Where a number less the range's first one is beyond 64 bits, too."""
+    x = np.array(of)
+    fast: Any = dynamo_lite.compile(numbers, options={"cost_model": False, "check": 1})
+    for first in ENDS:
+        for last in ENDS:
+            assert fast(x, len(x), first, last) == numbers(x, len(x), first, last)
+    assert of is EXTREME or fast.stats()["native_calls"] > 50
