@@ -93,10 +93,12 @@ class Returned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Where and why the root frame stopped: the count of root instructions run before, and the reason. in_front: the
-    state is the one in front of the instruction, so that capture need not be run again up to there."""
+    """Where and why the root frame stopped: the count of root instructions run before, the instruction, and the reason.
+    in_front: the state is the one in front of the instruction, so that capture need not be run again up to there; else
+    the frame may be behind it."""
 
     step: int
+    index: int
     reason: str
     detail: str
     inside: tuple[str, int, str] | None  # innermost inlined frame: filename, line, function
@@ -131,14 +133,15 @@ class Machine:
         self.root_steps = step = 0
         depth = 1
         while True:
+            self.root_index = frame.index
             if step == stop_at:
                 return None
             if self.break_everywhere and frame.code.instrs[frame.index].op in _BREAKABLE:
-                return Stop(step, "requested", "(stress mode)", None, True)
+                return Stop(step, frame.index, "requested", "(stress mode)", None, True)
             if frame.side_exits is not None:
-                return Stop(step, "loop-ways", f"line {frame.line}", None, True)
+                return Stop(step, frame.index, "loop-ways", f"line {frame.line}", None, True)
             if (step or frame.index in self.tracer.firsts) and self.joins(frame):
-                return Stop(step, "joins", "", None, True)
+                return Stop(step, frame.index, "joins", "", None, True)
             subject = self._subject(frame)
             before = frame.index, frame.line, frame.stack[:], self._size()
             try:
@@ -152,7 +155,7 @@ class Machine:
                     inner = self.tracer.frames[-1]
                     inside = (inner.code.filename, inner.line or inner.code.firstlineno, inner.code.name)
                 in_front = self._is_untouched(frame, stop.reason, subject, *before)
-                return Stop(step, stop.reason, stop.detail, inside, in_front)
+                return Stop(step, before[0], stop.reason, stop.detail, inside, in_front)
             self.root_steps = step = step + 1
 
     def _size(self) -> tuple[int, ...]:

@@ -175,9 +175,9 @@ def trace(
             used.release()
 
 
-def _is_handling(stop: Stop, code: Code, frame: Frame) -> bool:
+def _is_handling(stop: Stop, code: Code) -> bool:
     """Whether the graph broke where an exception is handled, or may be, or is raised again."""
-    return stop.reason == "python-exception" or handles_exception(code, frame.index)
+    return stop.reason == "python-exception" or handles_exception(code, stop.index)
 
 
 def _trace(
@@ -232,7 +232,7 @@ def _trace(
             with budget.work(math.inf if stop_at is not None else config.work_limit):
                 return tracer, frame, machine.run_root(frame, stop_at)
         except budget.OutOfWork:
-            return tracer, frame, _restrain(tracer, machine.root_steps)
+            return tracer, frame, _restrain(tracer, machine)
 
     shows_locals, defers, scopes, stores_cells, catches = False, True, True, False, True
     before = len(tracers)
@@ -260,7 +260,7 @@ def _trace(
         if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
             scopes = False
             continue
-        if isinstance(result, Stop) and tracer.caught and _is_handling(result, code, frame):
+        if isinstance(result, Stop) and tracer.caught and _is_handling(result, code):
             catches = False
             continue
         header = begins_plainly(tracer, frame) if isinstance(result, Stop) and native_loops else None
@@ -446,9 +446,9 @@ def _never(frame: Frame) -> bool:
     return False
 
 
-def _restrain(tracer: Tracer, step: int) -> Stop:
-    """What to do about a capture that has run out of work in instruction number `step` of the root frame: end it there,
-    or raise Retry for another one that inlines or unrolls less.
+def _restrain(tracer: Tracer, machine: Machine) -> Stop:
+    """What to do about a capture that has run out of work at some instruction of the root frame: end it there, or raise
+    Retry for another one that inlines or unrolls less.
 
     In order: a function that was being inlined into itself, a loop of the root frame that was being unrolled (the
     outermost), what the root frame called, a loop that was to stay one."""
@@ -472,7 +472,7 @@ def _restrain(tracer: Tracer, step: int) -> Stop:
     elif tracer.regions:
         tracer.plans[tracer.regions[0].key].refused = "work-limit", "the loop"
     else:
-        return Stop(step, "work-limit", "the program up to here", None)
+        return Stop(machine.root_steps, machine.root_index, "work-limit", "the program up to here", None)
     raise Retry
 
 

@@ -220,3 +220,56 @@ def test_what_the_own_frame_catches_breaks_nothing(compiler: Callable[..., Any])
         assert not report.compiled.explain().breaks, function
     report = require_equal(own_truth, copies_of(GIVEN[2]), compile=compiler, compile_options=OPTIONS, calls=2)
     assert not report.compiled.explain().breaks
+
+
+class Notes:
+    """Notes what is being handled where it is written to."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.seen.append(sys.exc_info()[0])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "seen":
+            self.seen.append(sys.exc_info()[0])
+        object.__setattr__(self, name, value)
+
+
+def stores_last(x: Any, notes: Any) -> Any:
+    y = np.sin(x)
+    try:
+        y = y * len(x)
+    except TypeError:
+        notes[0] = y
+    return y
+
+
+def stores_last_by_name(x: Any, notes: Any) -> Any:
+    y = np.sin(x)
+    try:
+        y = y * len(x)
+    except TypeError as error:  # noqa: F841
+        notes[1] = y
+    return y
+
+
+def sets_last(x: Any, notes: Any) -> Any:
+    y = np.sin(x)
+    try:
+        y = y * len(x)
+    except TypeError:
+        notes.last = y
+    return y
+
+
+@pytest.mark.parametrize("function", [stores_last, stores_last_by_name, sets_last])
+def test_the_graph_breaks_at_the_last_instruction_of_a_handler(
+    compiler: Callable[..., Any], function: Callable[[Any, Any], Any]
+) -> None:
+    fast = compiler(function, **OPTIONS)
+    for x in (0.5, 0.25, np.ones(3), 2.0):
+        wanted, got = Notes(), Notes()
+        assert repr(fast(x, got)) == repr(function(x, wanted))
+        assert got.seen == wanted.seen
