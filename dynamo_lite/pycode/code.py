@@ -247,9 +247,19 @@ def has_handlers(code: Code) -> bool:
 
 def handles_exception(code: Code, index: int) -> bool:
     """Whether an exception is being handled at instruction `index`, or may be, in a `with`: what restores the one from
-    before is on the stack."""
+    before is on the stack. Also in a `try`, or the like, that stands in a handler."""
     entry = handlers_at(code, index)
-    return entry is not None and entry.lasti
+    if entry is not None and entry.lasti:
+        return True
+    while entry is not None:
+        if code.instrs[entry.target].op == "PUSH_EXC_INFO":  # of a `try` or `with`: it has a handler of its own
+            own = handlers_at(code, entry.target)
+            entry = own and handlers_at(code, own.target)
+        elif entry.lasti:
+            return True
+        else:
+            entry = handlers_at(code, entry.target)
+    return False
 
 
 def skeleton(

@@ -264,8 +264,54 @@ def sets_last(x: Any, notes: Any) -> Any:
     return y
 
 
-@pytest.mark.parametrize("function", [stores_last, stores_last_by_name, sets_last])
-def test_the_graph_breaks_at_the_last_instruction_of_a_handler(
+def tries_in_a_handler(x: Any, notes: Any) -> Any:
+    y = np.sin(x)
+    try:
+        y = y * len(x)
+    except TypeError:
+        try:
+            notes[0] = y
+            y = y * 2.0
+        except KeyError:
+            y = y * 3.0
+    return y
+
+
+def tries_in_a_handler_by_name(x: Any, notes: Any) -> Any:
+    y = np.sin(x)
+    try:
+        y = y * len(x)
+    except TypeError as error:  # noqa: F841
+        for k in range(2):
+            with np.errstate(all="ignore"):
+                try:
+                    notes[k] = y
+                finally:
+                    y = y * 2.0
+    return y
+
+
+def tries_in_the_end(x: Any, notes: Any) -> Any:
+    y = np.sin(x)
+    try:
+        try:
+            y = y * len(x)
+        finally:
+            try:
+                notes[1] = y
+                y = y * 2.0
+            except KeyError:
+                y = y * 3.0
+    except TypeError:
+        y = y * 4.0
+    return y
+
+
+BREAKS = [stores_last, stores_last_by_name, sets_last, tries_in_a_handler, tries_in_a_handler_by_name, tries_in_the_end]
+
+
+@pytest.mark.parametrize("function", BREAKS)
+def test_what_breaks_the_graph_in_a_handler_sees_the_exception(
     compiler: Callable[..., Any], function: Callable[[Any, Any], Any]
 ) -> None:
     fast = compiler(function, **OPTIONS)
