@@ -21,9 +21,9 @@ from dynamo_lite import _C, budget, log, originals, policy, prospects
 from dynamo_lite.budget import process_time
 from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError, DynamoLiteError
-from dynamo_lite.foresight import Whiles, comparisons, items_left
+from dynamo_lite.expectations import Expectations, Rounds, innermost
 from dynamo_lite.installation import unknown_version
-from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, computes, kind_of
+from dynamo_lite.loop_kinds import computes
 from dynamo_lite.pycode import (
     CO_NEWLOCALS,
     Answers,
@@ -35,7 +35,6 @@ from dynamo_lite.pycode import (
     may_loop,
     own_cells,
     polled,
-    runs_out,
     successors,
     watched_loops,
     with_questions,
@@ -56,19 +55,12 @@ class Watch:
         self.budget = policy.Budget(limits)
         self.loops_entered = 0
         self.put_off = 0
-        self.rounds: dict[tuple[Any, ...], _C.Round] = {}
-        self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
-        self.kinds: dict[_C.Round, LoopKind] = {}  # of innermost loops, and of those that were looked into
-        self.looked_into: dict[_C.Round, list[_C.Round]] = {}  # the innermost ones in a loop, in its code, and itself
-        # Until when a loop is known to run, and guessed, and may be known to.
-        self.expected: dict[_C.Round, tuple[float, float, float]] = {}
-        self.refuted: set[_C.Round] = set()  # innermost loops that were compiled, and are not native
+        self.rounds = Rounds()
+        self.expectations = Expectations(limits, self.budget, self.rounds)
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
-        self.whiles = Whiles()
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
-        self.shares: dict[_C.Round, float] = {}  # of the time of a loop, that counts
         self.with_arrays: set[tuple[str, int]] = set()  # functions in whose reach arrays are
         self.without_arrays: dict[tuple[str, int], float] = {}  # others, and until when that is believed
         self.watched_code: set[tuple[str, int]] = set()  # functions that have polls, or get them
@@ -82,7 +74,6 @@ class Watch:
         self.failures: Counter[str] = Counter()  # defects of ours, by what was said of them
         self._started = False
         self._began = process_time()
-        self._began_at = perf_counter()
 
     def watched(self, code: types.CodeType) -> types.CodeType:
         """`code` with polls, which act from now on."""
@@ -135,7 +126,7 @@ class Watch:
             if all(one.header != loop.header for one in watched_loops(of)):
                 return None
             outer = None if loop.outer is None else polls.get((id(of), loop.outer))
-            known = self._round(of, loop)
+            known = self.rounds.of(of, loop)
             poll = _C.Poll(loop, loop.depth, outer, known, loop.copies, polls.get((id(of), None)))
             polls[id(of), loop.header] = poll
             return poll
@@ -145,19 +136,13 @@ class Watch:
             return polled(code, make_poll, answers, inner=False, every=True)
         return polled(code, make_poll, answers, limits.together, limits.operations, inner=entries)
 
-    def _round(self, code: Code, loop: Loop) -> _C.Round:
-        """What is known of the rounds of a loop: one for all code objects in which it stands."""
-        header = code.instrs[loop.header]
-        key = (code.filename, code.qualname, header.op, header.position)
-        return self.rounds.get(key) or self.rounds.setdefault(key, _C.Round())
-
     def round_at(self, code: Code, index: int) -> tuple[_C.Round, int] | None:
         """What is known of the rounds of the innermost loop around instruction `index`, and the stack slot of its
         iterator, -1 for a `while`; None where there is no loop."""
         around = [loop for loop in loops(code) if index in loop.body]
         if not around:
             return None
-        return self._round(code, around[-1]), around[-1].depth - 1 if around[-1].over == "for" else -1
+        return self.rounds.of(code, around[-1]), around[-1].depth - 1 if around[-1].over == "for" else -1
 
     def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
         """Whether there may be array code between instruction `index` and the next back edge of a loop around it, or a
@@ -301,7 +286,7 @@ class Watch:
             before = budget.taken()
             with self.budget.attempt(saved, goes_on, _key(code)), own_modules:
                 entry = compiler.miss(function, slots)
-            self._expect_again(compiler)
+            self.expectations.learn(list(compiler.loops.values()))
             if compiler.is_waiting(code):
                 self.given_up[code] = budget.taken() - before
             else:
@@ -320,8 +305,7 @@ class Watch:
         code, names = decoded(own), function.__globals__
         found = watched_loops(code)
         if found:
-            around = {loop.outer for loop in found}
-            return self._have_prospects(code, [one for one in found if one.header not in around], names, poll.spent)
+            return self._have_prospects(code, innermost(code), names, poll.spent)
         is_short = poll.spent < self.limits.break_pays * 1e9 * poll.calls
         return not (is_short and prospects.breaks_each_call(code, names))
 
@@ -333,7 +317,7 @@ class Watch:
         around = {loop.header: loop for loop in loops(code)}
         hopeless = 0
         for loop in inner:
-            known = self._round(code, loop)
+            known = self.rounds.of(code, loop)
             if not self._is_short(known):
                 continue
             if not self.opaque.get(known, False):
@@ -347,10 +331,10 @@ class Watch:
         """Nanoseconds that a loop has taken, or the short ones around it whose rounds come to it.
 
         NB: of one that begins anew in each round of another little is seen."""
-        known = self._round(code, loop)
+        known = self.rounds.of(code, loop)
         spent, rounds, outer = known.plain, known.n_plain, loop.outer
         while outer is not None:
-            known = self._round(code, around[outer])
+            known = self.rounds.of(code, around[outer])
             if not self._is_short(known) or known.n_plain > rounds:
                 break
             spent, outer = max(spent, known.plain), around[outer].outer
@@ -374,7 +358,7 @@ class Watch:
             return self.limits.budget_bare
         if of not in self.with_arrays:
             code, names = decoded(function.__code__), function.__globals__
-            if not self._computes(code, names):
+            if not self.expectations.computes(code, names):
                 loaded = {instr.arg for instr in code.instrs if instr.op in _NAMED}
                 find = self._namespace(of[0], names)
                 if not prospects.reaches_arrays(of[0], loaded, values, self._called(), find):
@@ -382,14 +366,6 @@ class Watch:
                     return self.limits.budget_bare
             self.with_arrays.add(of)
         return 1.0
-
-    def _computes(self, code: Code, names: dict[str, Any]) -> bool:
-        """Whether one of the innermost loops of a function does little but compute (loop_kinds.py)."""
-        found = watched_loops(code)
-        around = {loop.outer for loop in found}
-        inner = [loop for loop in found if loop.header not in around]
-        kinds = (self.kinds.get(self._round(code, loop)) or kind_of(code, loop, names) for loop in inner)
-        return any(one.kind for one in kinds)
 
     def _called(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
         """By name the files of the watched functions, and what these name; those that make objects by their class."""
@@ -463,159 +439,19 @@ class Watch:
     def _look_ahead(
         self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any], held: dict[str, Any]
     ) -> bool:
-        """Tell the budget how long a loop is going to run; whether that is long enough to enter it. A `for` that only
-        its iterator ends says so, and a `while` that only comparisons of numbers end; any other is expected to take as
-        long again as it has taken if it is one of numbers without NumPy, which win nearly all of it, but no longer
-        than its iterator says.
-
-        A short one, of a function that may be called again, is left to the compiled code of that function.
-        held: what the function's variables hold.
-        """
-        round_, code = poll.round, function.__code__
-        if round_ is None or not round_.n_plain:
-            return True
-        if round_ not in self.looked_into:
-            self.looked_into[round_] = self._inner_of(decoded(code), poll, function.__globals__, held)
-        own = self._own_share()  # of the time that passes
-        plain, each = own * round_.plain * 1e-9, own * self._each(round_)
-        left, guessed, is_long = 0.0, 0.0, True
-        most = plain
-        is_numeric, within = self._is_numeric(round_), self.looked_into[round_]
-        if is_numeric and max(one.n_plain for one in (round_, *within)) >= self.limits.tried_plain:
-            most *= self.limits.foresight
-        elif round_.n_plain >= self.limits.tried_plain:
-            most *= self.limits.foresight_arrays
-        rounds = items_left(stack[-1]) if stack else None
+        """Tell the budget how long a loop is going to run; whether that is long enough to enter it. held: what the
+        function's variables hold."""
+        code = function.__code__
         is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
         is_called = not is_resumed and _key(code) in self.names
-        is_inner = poll.place.outer is not None or not is_called
-        way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
-        if poll.place.over == "for" and runs_out(decoded(code), poll.place.header):
-            if rounds is not None:
-                left = rounds * each
-                is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
-        else:  # NB: of a `for` that may be left by a break it is known how long it is going to run at most
-            if not round_.entered:
-                find = functools.partial(comparisons, decoded(code), poll.place.header)
-                coming = self.whiles.rounds_left(round_, find, (held, function.__globals__), round_.n_plain)
-                if coming is not None:
-                    left = min(coming, math.inf if rounds is None else rounds) * each
-                elif self._is_numeric(round_, OF_ELEMENTS):
-                    guessed = min(self.limits.as_long * plain, math.inf if rounds is None else rounds * each)
-            if is_inner and round_.n_begun >= self.limits.tried_plain:
-                is_long = plain >= max(self.limits.short_loop, way_in) * round_.n_begun
-        left += self._left_around(decoded(code), poll.place, stack, plain / max(1, round_.n_begun) + left, own)
-        if self._is_numeric(round_):
-            guessed = max(guessed, self._calls_to_come(code))
-        now = process_time()
-        self.expected[round_] = now + min(left, most), now + guessed, now + min(left, self.limits.attempt_sight * most)
-        self._expect(round_)
-        return is_long
-
-    def _left_around(self, code: Code, loop: Loop, stack: Sequence[Any], whole: float, own: float) -> float:
-        """Seconds that the loops around one are known to take behind the rounds in which they are: as far outwards as
-        only their iterators end them. whole: seconds of all rounds of `loop` from its begin on, about; own: CPU time of
-        a second that passes."""
-        around = {one.header: one for one in loops(code)}
-        left = 0.0
-        while loop.outer is not None:
-            loop = around[loop.outer]
-            is_there = loop.over == "for" and loop.depth <= len(stack) and runs_out(code, loop.header)
-            rounds = items_left(stack[loop.depth - 1]) if is_there else None
-            if rounds is None:
-                break
-            known = self._round(code, loop)
-            each = own * known.plain * 1e-9 / known.n_plain if known.n_plain else whole
-            left += rounds * each
-            whole = own * known.plain * 1e-9 / max(1, known.n_begun) + rounds * each
-        return left
-
-    def _expect(self, round_: _C.Round) -> None:
-        """Tell the budget what a loop is known to take from now on, and how many times as much counts."""
-        known, guessed, longest = (max(0.0, until - process_time()) for until in self.expected[round_])
-        factor = self.limits.budget_known
-        if self._is_numeric(round_, OF_ELEMENTS):
-            factor = self.limits.budget_elements
-        elif self._is_numeric(round_):
-            factor = self.limits.budget_numbers
-        seconds = max(known * factor, guessed * self.limits.budget_guessed)
-        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(guessed, longest))
-
-    def _expect_again(self, compiler: Compilation) -> None:
-        """See which of the loops that promised much were compiled, and are no native loops: they promise it no more.
-
-        Of what was unrolled since it cannot be one, a loop around it that is native keeps the promise."""
-        ended: dict[tuple[str, int | None], str] = {}
-        for one in compiler.loops.values():
-            is_refused = one.outcome == "unrolled" and one.message
-            ended[one.filename, one.line] = "refused" if is_refused else one.outcome
-        became = {round_: ended.get((key[0], key[3][0]), "") for key, round_ in self.rounds.items()}
-        kept = {one for around, inner in self.looked_into.items() if became[around] == "native" for one in inner}
-        refuted = {round_ for round_, kind in self.kinds.items() if kind.kind and became[round_] in _NOT_NATIVE}
-        refuted -= {round_ for round_ in kept if became[round_] == "refused"}
-        if refuted != self.refuted:
-            self.refuted = refuted
-            for round_ in self.expected:
-                self._expect(round_)
-
-    def _calls_to_come(self, code: types.CodeType) -> float:
-        """Seconds that further calls of a function are expected to take: as long again as the calls so far, once there
-        were some. NB: it may be called where no loop tells how often, in a comprehension or by a library."""
-        poll = self._entry_of(code)
-        if poll is None or poll.calls < self.limits.called_again:
-            return 0.0
-        return self.limits.as_long * self._own_share() * poll.spent * 1e-9
+        way_in = 0.0 if poll.round is None else self.ways_in.get(poll.round, 0.0)
+        names = held, function.__globals__
+        entry = self._entry_of(code)
+        return self.expectations.look(poll, decoded(code), stack, names, entry, is_called, way_in)
 
     def _entry_of(self, code: types.CodeType) -> _C.Poll | None:
         """The poll at the entry of a function; None where it has none."""
         return next((poll for poll, file, line, _ in self.entries if (file, line) == _key(code)), None)
-
-    def _inner_of(self, code: Code, poll: _C.Poll, names: dict[str, Any], held: dict[str, Any]) -> list[_C.Round]:
-        """The innermost loops in that of a poll, and itself, of which it notes the kinds. held: by its variables.
-
-        NB: what is in it may run seldom, and say little: `for _ in range(copies): kept.append(x)`."""
-        found = _inner(code, poll)
-        found += [one for one in watched_loops(code) if one.header == poll.place.header and one not in found]
-        for one in found:
-            inner = self._round(code, one)
-            if inner not in self.kinds:
-                self.kinds[inner] = kind_of(code, one, names, held)
-        return [self._round(code, one) for one in found]
-
-    def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
-        """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls."""
-        kinds = {inner: self._seen_kind(inner, found) for inner, found in self.kinds.items()}
-        spent = sum(inner.plain for inner, kind in kinds.items() if kind >= least)
-        own = [kinds[inner] for inner in self.looked_into[round_]]
-        return max(own, default=0) >= least or spent > self.limits.numeric_share * round_.plain
-
-    def _seen_kind(self, inner: _C.Round, found: LoopKind) -> int:
-        """What an innermost loop does, by its code and by what its operations take: of arrays so small that nearly all
-        of that goes into the call it is as good as one of numbers, and one that takes long has large arrays."""
-        if inner in self.refuted or not found.kind:
-            return 0
-        each = self.budget.slowness * found.operations * inner.n_plain  # of seconds on a usual machine
-        taken = self._own_share() * inner.plain * 1e-9
-        if found.kind == OF_ARRAYS:
-            return OF_NUMBERS if taken < self.limits.small_operation * each else OF_ARRAYS
-        if found.kind == OF_NUMBERS and taken < self.limits.element_operation * each:
-            return OF_ELEMENTS  # as a ufunc's of an element, too
-        return OF_ARRAYS if taken > self.limits.large_operation * each else found.kind
-
-    def _own_share(self) -> float:
-        """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while
-        other processes run, and what the budget expects of them is CPU time."""
-        passed = perf_counter() - self._began_at
-        return min(1.0, (process_time() - self._began) / passed) if passed > 0.0 else 1.0
-
-    def _each(self, round_: _C.Round) -> float:
-        """Seconds that a plain round takes, by the latest ones where these were shorter: of a sieve's each is."""
-        plain, count = self.latest.get(round_, (0, 0))
-        self.latest[round_] = round_.plain, round_.n_plain
-        each = round_.plain / round_.n_plain
-        if round_.n_plain > count > 0 and round_.plain >= plain:
-            each = min(each, (round_.plain - plain) / (round_.n_plain - count))
-        return each * 1e-9
 
     def _rest(self, poll: _C.Poll, own: types.CodeType, seconds: float) -> None:
         """Let the function of a loop that has no prospects run without polls in its loops for so long, from its next
@@ -625,8 +461,8 @@ class Watch:
         if entry is None or round_ is None or not round_.n_begun or poll.place.outer is not None:
             return  # NB: in the first call nobody knows what comes after the loop
         code = decoded(own)
-        others = [self._round(code, loop).plain for loop in watched_loops(code) if loop.header not in poll.place.body]
-        if sum(others) <= self.limits.others_take * round_.plain:
+        others = [loop for loop in watched_loops(code) if loop.header not in poll.place.body]
+        if sum(self.rounds.of(code, loop).plain for loop in others) <= self.limits.others_take * round_.plain:
             entry.rests_until = _FOR_GOOD if seconds == math.inf else monotonic_ns() + int(seconds * 1e9)
 
     def hot(self, poll: _C.Poll, function: types.FunctionType, *held: Any) -> Any:
@@ -660,12 +496,13 @@ class Watch:
         held = {} if is_known else dict(zip(names, values, strict=False))
         share = 1.0 if is_known else self._share(function, held.values())
         if poll.round is not None:
-            self.shares[poll.round] = share
+            self.expectations.shares[poll.round] = share
         if not self._look_ahead(poll, function, stack, held):
             return self.limits.too_short * process_time()
         if poll.round is not None and not is_known:
             code = decoded(function.__code__)
-            if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain, held):
+            inner = innermost(code, poll.place)
+            if not self._have_prospects(code, inner, function.__globals__, poll.round.plain, held):
                 self._rest(poll, function.__code__, self.limits.no_prospects)
                 return self.limits.no_prospects
             if (entry := self._entry_of(function.__code__)) is not None:
@@ -694,14 +531,6 @@ class Watch:
 
 _FOR_GOOD = 2**63  # Poll.rests_until
 _NAMED = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD")
-_NOT_NATIVE = ("segments", "plain", "refused")  # what became of a loop
-
-
-def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
-    """The innermost loops in that of a poll, or that itself."""
-    within = [loop for loop in watched_loops(code) if loop.header in poll.place.body]
-    around = {loop.outer for loop in within}
-    return [loop for loop in within if loop.header not in around]
 
 
 def _import_compiler(backend: Any) -> type[Compilation]:

@@ -171,7 +171,8 @@ def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
     poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
 
     def expected(share: float) -> float:
-        watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0 / share
+        expectations = watch.expectations
+        expectations._began, expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0 / share
         watch._look_ahead(poll, counts, [iter(range(9_000_000))], {})
         return max(watch.budget._ahead.values()) - time.process_time()
 
@@ -201,7 +202,7 @@ def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_a
     limits = policy.THRESHOLDS
     for function, expected in ((of_numbers, limits.as_long * limits.budget_guessed), (of_arrays, 0.0)):
         watch = Watch(limits)
-        watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+        watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
         (loop,) = [one for one in loops(decode(function.__code__)) if one.over != "for"]
         watch._look_ahead(types.SimpleNamespace(round=Rounds(), place=loop), function, [], {})  # type: ignore[arg-type]
         assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.2)
@@ -222,7 +223,7 @@ def test_a_loop_that_a_break_may_end_is_expected_to_take_no_longer_than_its_iter
         plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
 
     watch = Watch(policy.THRESHOLDS)
-    watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+    watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
     loop = next(one for one in loops(decode(relaxes.__code__)) if one.outer is None)
     poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
     watch._look_ahead(poll, relaxes, [iter(range(rounds))], {})
@@ -253,7 +254,7 @@ def test_what_is_known_of_a_loop_are_the_rounds_of_those_around_it_too() -> None
 
     for function, expected in ((sweeps, 0.05 + 8 * 0.1), (ends, 0.05)):
         watch = Watch(policy.THRESHOLDS)
-        watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+        watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
         code = decode(function.__code__)
         outermost, middle, _ = loops(code)
         rounds: Any = Rounds(150_000_000, 15, 1)
@@ -284,7 +285,7 @@ def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_fo
     (loop,) = loops(decode(code))
     for calls, expected in ((limits.called_again - 1, 0.0), (limits.called_again, 2.0 * limits.budget_guessed)):
         watch = Watch(limits)
-        watch._began, watch._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+        watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
         entry: Any = types.SimpleNamespace(calls=calls, spent=2_000_000_000, off=False)
         watch.entries.append((entry, code.co_filename, code.co_firstlineno, code.co_qualname))
         poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)

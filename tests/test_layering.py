@@ -31,6 +31,7 @@ LEVELS = (
     ("report", "pipeline"),
     ("chains", "means", "resumes"),
     ("compilation",),
+    ("expectations",),
     ("api", "watching", "stress"),
     ("whole_program",),
     ("cli",),

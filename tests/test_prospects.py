@@ -241,7 +241,7 @@ def test_a_loop_is_of_numbers_by_its_own_code_too_where_what_is_in_it_tells_noth
         watch.end()
     first = copies.__code__.co_firstlineno
     (known,) = (one for key, one in watch.rounds.items() if key[3][0] == first + 2)
-    assert watch._is_numeric(known)
+    assert watch.expectations._is_numeric(known)
 
 
 class Body:
@@ -338,7 +338,7 @@ def test_of_objects_that_call_each_other_less_time_counts(function: types.Functi
         assert ready(Counter(), 30000) == function(Counter(), 30000)
     finally:
         watch.end()
-    assert set(watch.shares.values()) == {share}
+    assert set(watch.expectations.shares.values()) == {share}
     assert watch.compilation is None
 
 

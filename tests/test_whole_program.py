@@ -28,11 +28,12 @@ from dynamo_lite.backends import resolve
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
+from dynamo_lite.expectations import innermost
 from dynamo_lite.foresight import Whiles, comparisons, items_left
 from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
 from dynamo_lite.report.records import LoopRecord
-from dynamo_lite.watching import Watch, _inner
+from dynamo_lite.watching import Watch
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -605,31 +606,31 @@ def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None
             self.plain, self.n_plain = plain, 1
 
     watch = Watch(policy.Thresholds(numeric_share=0.5, small_operation=1e-9, element_operation=5e-8))
-    watch._own_share = lambda: 1.0  # type: ignore[method-assign]  # other processes may take what they like
+    watch.expectations._own_share = lambda: 1.0  # type: ignore[method-assign]  # other processes may take what they like
     numbers, others, around = map(Rounds, (60, 40, 100))
-    watch.kinds.update({numbers: LoopKind(OF_NUMBERS, 1), others: LoopKind(0)})  # type: ignore[dict-item]
-    watch.looked_into[around] = []  # type: ignore[index]
-    assert watch._is_numeric(around)  # type: ignore[arg-type]
-    assert not watch._is_numeric(around, OF_ELEMENTS)  # type: ignore[arg-type]
+    watch.expectations.kinds.update({numbers: LoopKind(OF_NUMBERS, 1), others: LoopKind(0)})  # type: ignore[dict-item]
+    watch.expectations.looked_into[around] = []  # type: ignore[index]
+    assert watch.expectations._is_numeric(around)  # type: ignore[arg-type]
+    assert not watch.expectations._is_numeric(around, OF_ELEMENTS)  # type: ignore[arg-type]
     numbers.n_plain = 2  # 30 ns for its one operation
-    assert watch._is_numeric(around, OF_ELEMENTS)  # type: ignore[arg-type]
+    assert watch.expectations._is_numeric(around, OF_ELEMENTS)  # type: ignore[arg-type]
     numbers.plain, numbers.n_plain = 45, 1
-    assert not watch._is_numeric(around)  # type: ignore[arg-type]
+    assert not watch.expectations._is_numeric(around)  # type: ignore[arg-type]
     for n_rounds, is_small in ((5, False), (9, True)):
         others.n_plain = n_rounds
-        watch.kinds[others] = LoopKind(OF_ARRAYS, 5)  # type: ignore[index]
-        assert watch._is_numeric(around) is is_small  # type: ignore[arg-type]
+        watch.expectations.kinds[others] = LoopKind(OF_ARRAYS, 5)  # type: ignore[index]
+        assert watch.expectations._is_numeric(around) is is_small  # type: ignore[arg-type]
     others.n_plain = 5
-    watch.looked_into[around] = [numbers]  # type: ignore[index,list-item]
-    assert watch._is_numeric(around)  # type: ignore[arg-type]
-    watch.refuted.add(numbers)  # type: ignore[arg-type]
-    assert not watch._is_numeric(around)  # type: ignore[arg-type]
-    watch.refuted.clear()
+    watch.expectations.looked_into[around] = [numbers]  # type: ignore[index,list-item]
+    assert watch.expectations._is_numeric(around)  # type: ignore[arg-type]
+    watch.expectations.refuted.add(numbers)  # type: ignore[arg-type]
+    assert not watch.expectations._is_numeric(around)  # type: ignore[arg-type]
+    watch.expectations.refuted.clear()
     numbers.plain = 45_000  # 45 us for its one operation: elements of a large array
-    assert not watch._is_numeric(around)  # type: ignore[arg-type]
+    assert not watch.expectations._is_numeric(around)  # type: ignore[arg-type]
     watch.budget.imported(3.0, 1.0)  # on a slow machine
     numbers.plain = 25_000
-    assert watch._is_numeric(around)  # type: ignore[arg-type]
+    assert watch.expectations._is_numeric(around)  # type: ignore[arg-type]
 
 
 def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_win() -> None:
@@ -638,13 +639,13 @@ def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_w
     expected: list[float] = []
     watch.budget.expects = lambda _, seconds, known: expected.append(seconds)  # type: ignore[assignment,method-assign]
     watch.rounds[("file.py", "f", "FOR_ITER", (7, 9, 4, 8))] = round_
-    watch.kinds[round_], watch.looked_into[round_] = LoopKind(OF_NUMBERS), [round_]
-    watch.expected[round_] = time.process_time() + 100.0, 0.0, 0.0
-    watch._expect(round_)
+    watch.expectations.kinds[round_], watch.expectations.looked_into[round_] = LoopKind(OF_NUMBERS), [round_]
+    watch.expectations.expected[round_] = time.process_time() + 100.0, 0.0, 0.0
+    watch.expectations._expect(round_)
 
     def became(**outcomes: tuple[int, str, str]) -> None:
         records = (LoopRecord("file.py", line, "f", *rest) for line, *rest in outcomes.values())
-        watch._expect_again(types.SimpleNamespace(loops=dict(zip(outcomes, records, strict=True))))  # type: ignore[arg-type]
+        watch.expectations.learn(list(records))
 
     for outcome in ("segments", "native", "plain", "unrolled"):
         became(inner=(7, outcome, ""))
@@ -652,7 +653,7 @@ def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_w
     became(inner=(7, "unrolled", "a local has another type in some iterations"))
     assert round(expected[-1], -1) == 200.0
     around = watch.rounds["file.py", "f", "FOR_ITER", (5, 9, 4, 8)] = _C.Round()
-    watch.looked_into[around] = [round_]
+    watch.expectations.looked_into[around] = [round_]
     became(inner=(7, "unrolled", "a local has another type in some iterations"), around=(5, "native", ""))
     assert round(expected[-1], -1) == 1000.0
 
@@ -816,7 +817,7 @@ def test_short_inner_loops_have_edges_but_no_polls(edge_of: str) -> None:
     polls = [const for const in edged.co_consts if type(const) is _C.Poll]
     assert {name(poll.place) for poll in polls} == {"i", "j"} | ({edge_of} - {""})
     for poll in polls:
-        assert name(poll.place) == "k" or _inner(code, poll)
+        assert name(poll.place) == "k" or innermost(code, poll.place)
 
 
 def test_calls_of_a_function_that_was_given_other_code_are_specialised() -> None:
@@ -896,7 +897,7 @@ def test_a_loop_that_begins_often_and_ends_soon_is_not_entered() -> None:
     names: tuple[dict[str, Any], list[Any]] = {"left": 3, "found": 0}, [iter(range(100))]
     assert not watch._look_ahead(inner, function, names[1], names[0])
     for limit in ("short_loop", "way_in"):
-        watch.limits = replace(watch.limits, **{limit: 0.0})
+        watch.expectations.limits = replace(watch.expectations.limits, **{limit: 0.0})
     assert watch._look_ahead(inner, function, names[1], names[0])
 
 
@@ -1044,14 +1045,14 @@ def test_rounds_that_get_shorter_are_expected_to_stay_so() -> None:
     class Rounds:
         plain, n_plain = 8_000_000, 4
 
-    watch, of_a_sieve = Watch(policy.THRESHOLDS), Rounds()
-    assert watch._each(of_a_sieve) == pytest.approx(2e-3)  # type: ignore[arg-type]
+    expectations, of_a_sieve = Watch(policy.THRESHOLDS).expectations, Rounds()
+    assert expectations._each(of_a_sieve) == pytest.approx(2e-3)  # type: ignore[arg-type]
     of_a_sieve.plain, of_a_sieve.n_plain = 9_000_000, 14
-    assert watch._each(of_a_sieve) == pytest.approx(1e-4)  # type: ignore[arg-type]
+    assert expectations._each(of_a_sieve) == pytest.approx(1e-4)  # type: ignore[arg-type]
     of_a_sieve.plain, of_a_sieve.n_plain = 11_000_000, 15  # longer ones may be an exception
-    assert watch._each(of_a_sieve) == pytest.approx(11e-3 / 15)  # type: ignore[arg-type]
+    assert expectations._each(of_a_sieve) == pytest.approx(11e-3 / 15)  # type: ignore[arg-type]
     of_a_sieve.plain, of_a_sieve.n_plain = 1_000_000, 1  # it has begun anew
-    assert watch._each(of_a_sieve) == pytest.approx(1e-3)  # type: ignore[arg-type]
+    assert expectations._each(of_a_sieve) == pytest.approx(1e-3)  # type: ignore[arg-type]
 
 
 def test_a_slower_machine_has_a_larger_stake() -> None:

@@ -1,0 +1,231 @@
+"""What running loops are expected to take from now on, by what was seen of their rounds, and how much of it counts.
+
+Enters: a loop that is asked about, with what its frame holds; later what became of the loops that were compiled.
+Leaves: what policy.Budget is told, and whether enough is left of the loop to enter it while it runs.
+
+- Known: what the iterator of a `for`, or the numbers that a `while` compares, have left (foresight.py), and what the
+  loops around it have.
+- Guessed: of a loop of numbers that tells nothing of its end, that it takes as long again.
+- How much of that counts: by what the loop's operations are (loop_kinds.py), and what they take; a loop that promised
+  much, and was compiled to no native loop, promises it no more.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite import _C, policy
+from dynamo_lite.budget import process_time
+from dynamo_lite.foresight import Whiles, comparisons, items_left
+from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, kind_of
+from dynamo_lite.pycode import Code, Loop, loops, runs_out, watched_loops
+
+if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
+    from dynamo_lite.report.records import LoopRecord
+
+
+class Rounds(dict[tuple[Any, ...], _C.Round]):
+    """What is known of the rounds of each loop: one for all code objects in which it stands."""
+
+    def of(self, code: Code, loop: Loop) -> _C.Round:
+        header = code.instrs[loop.header]
+        key = (code.filename, code.qualname, header.op, header.position)
+        return self.get(key) or self.setdefault(key, _C.Round())
+
+
+class Expectations:
+    """Of all loops of one program."""
+
+    def __init__(self, limits: policy.Thresholds, budget: policy.Budget, rounds: Rounds) -> None:
+        self.limits = limits
+        self.budget = budget
+        self.rounds = rounds
+        self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
+        self.kinds: dict[_C.Round, LoopKind] = {}  # of innermost loops, and of those that were looked into
+        self.looked_into: dict[_C.Round, list[_C.Round]] = {}  # the innermost ones in a loop, in its code, and itself
+        # Until when a loop is known to run, and guessed, and may be known to.
+        self.expected: dict[_C.Round, tuple[float, float, float]] = {}
+        self.refuted: set[_C.Round] = set()  # innermost loops that were compiled, and are not native
+        self.shares: dict[_C.Round, float] = {}  # of the time of a loop, that counts
+        self.whiles = Whiles()
+        self._began = process_time()
+        self._began_at = perf_counter()
+
+    def look(
+        self,
+        poll: _C.Poll,
+        code: Code,
+        stack: Sequence[Any],
+        names: Sequence[Mapping[str, Any]],
+        entry: _C.Poll | None,
+        is_called: bool,
+        way_in: float,
+    ) -> bool:
+        """Tell the budget how long a loop is going to run; whether that is long enough to enter it.
+
+        A `for` that only its iterator ends says so, and a `while` that only comparisons of numbers end; any other is
+        expected to take as long again as it has taken if it is one of numbers without NumPy, which win nearly all of
+        it, but no longer than its iterator says. A short one, of a function that may be called again, is left to the
+        compiled code of that function.
+
+        stack, names: the frame's, and where its variables are looked up. entry: the poll of its function, if there is
+        one. is_called: whether that may be called again. way_in: seconds that the ways into the loop have taken.
+        """
+        round_ = poll.round
+        if round_ is None or not round_.n_plain:
+            return True
+        if round_ not in self.looked_into:
+            self.looked_into[round_] = self._inner_of(code, poll, names)
+        own = self._own_share()  # of the time that passes
+        plain, each = own * round_.plain * 1e-9, own * self._each(round_)
+        left, guessed, is_long = 0.0, 0.0, True
+        most = plain
+        is_numeric, within = self._is_numeric(round_), self.looked_into[round_]
+        if is_numeric and max(one.n_plain for one in (round_, *within)) >= self.limits.tried_plain:
+            most *= self.limits.foresight
+        elif round_.n_plain >= self.limits.tried_plain:
+            most *= self.limits.foresight_arrays
+        rounds = items_left(stack[-1]) if stack else None
+        is_inner = poll.place.outer is not None or not is_called
+        way_in *= self.limits.way_in
+        if poll.place.over == "for" and runs_out(code, poll.place.header):
+            if rounds is not None:
+                left = rounds * each
+                is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
+        else:  # NB: of a `for` that may be left by a break it is known how long it is going to run at most
+            if not round_.entered:
+                find = functools.partial(comparisons, code, poll.place.header)
+                coming = self.whiles.rounds_left(round_, find, names, round_.n_plain)
+                if coming is not None:
+                    left = min(coming, math.inf if rounds is None else rounds) * each
+                elif self._is_numeric(round_, OF_ELEMENTS):
+                    guessed = min(self.limits.as_long * plain, math.inf if rounds is None else rounds * each)
+            if is_inner and round_.n_begun >= self.limits.tried_plain:
+                is_long = plain >= max(self.limits.short_loop, way_in) * round_.n_begun
+        left += self._left_around(code, poll.place, stack, plain / max(1, round_.n_begun) + left, own)
+        if is_numeric and entry is not None:
+            guessed = max(guessed, self._calls_to_come(entry))
+        now = process_time()
+        self.expected[round_] = now + min(left, most), now + guessed, now + min(left, self.limits.attempt_sight * most)
+        self._expect(round_)
+        return is_long
+
+    def learn(self, became: Sequence[LoopRecord]) -> None:
+        """See which of the loops that promised much were compiled, and are no native loops: they promise it no more.
+
+        Of what was unrolled since it cannot be one, a loop around it that is native keeps the promise."""
+        ended: dict[tuple[str, int | None], str] = {}
+        for one in became:
+            is_refused = one.outcome == "unrolled" and one.message
+            ended[one.filename, one.line] = "refused" if is_refused else one.outcome
+        outcomes = {round_: ended.get((key[0], key[3][0]), "") for key, round_ in self.rounds.items()}
+        kept = {one for around, inner in self.looked_into.items() if outcomes[around] == "native" for one in inner}
+        refuted = {round_ for round_, kind in self.kinds.items() if kind.kind and outcomes[round_] in _NOT_NATIVE}
+        refuted -= {round_ for round_ in kept if outcomes[round_] == "refused"}
+        if refuted != self.refuted:
+            self.refuted = refuted
+            for round_ in self.expected:
+                self._expect(round_)
+
+    def computes(self, code: Code, names: Mapping[str, Any]) -> bool:
+        """Whether one of the innermost loops of a function does little but compute (loop_kinds.py)."""
+        kinds = (self.kinds.get(self.rounds.of(code, loop)) or kind_of(code, loop, names) for loop in innermost(code))
+        return any(one.kind for one in kinds)
+
+    def _left_around(self, code: Code, loop: Loop, stack: Sequence[Any], whole: float, own: float) -> float:
+        """Seconds that the loops around one are known to take behind the rounds in which they are: as far outwards as
+        only their iterators end them. whole: seconds of all rounds of `loop` from its begin on, about; own: CPU time of
+        a second that passes."""
+        around = {one.header: one for one in loops(code)}
+        left = 0.0
+        while loop.outer is not None:
+            loop = around[loop.outer]
+            is_there = loop.over == "for" and loop.depth <= len(stack) and runs_out(code, loop.header)
+            rounds = items_left(stack[loop.depth - 1]) if is_there else None
+            if rounds is None:
+                break
+            known = self.rounds.of(code, loop)
+            each = own * known.plain * 1e-9 / known.n_plain if known.n_plain else whole
+            left += rounds * each
+            whole = own * known.plain * 1e-9 / max(1, known.n_begun) + rounds * each
+        return left
+
+    def _expect(self, round_: _C.Round) -> None:
+        """Tell the budget what a loop is known to take from now on, and how many times as much counts."""
+        known, guessed, longest = (max(0.0, until - process_time()) for until in self.expected[round_])
+        factor = self.limits.budget_known
+        if self._is_numeric(round_, OF_ELEMENTS):
+            factor = self.limits.budget_elements
+        elif self._is_numeric(round_):
+            factor = self.limits.budget_numbers
+        seconds = max(known * factor, guessed * self.limits.budget_guessed)
+        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(guessed, longest))
+
+    def _calls_to_come(self, entry: _C.Poll) -> float:
+        """Seconds that further calls of a function are expected to take: as long again as the calls so far, once there
+        were some. NB: it may be called where no loop tells how often, in a comprehension or by a library."""
+        if entry.calls < self.limits.called_again:
+            return 0.0
+        return self.limits.as_long * self._own_share() * entry.spent * 1e-9
+
+    def _inner_of(self, code: Code, poll: _C.Poll, names: Sequence[Mapping[str, Any]]) -> list[_C.Round]:
+        """The innermost loops in that of a poll, and itself, of which it notes the kinds.
+
+        NB: what is in it may run seldom, and say little: `for _ in range(copies): kept.append(x)`."""
+        held, outside = names
+        found = innermost(code, poll.place)
+        found += [one for one in watched_loops(code) if one.header == poll.place.header and one not in found]
+        for one in found:
+            inner = self.rounds.of(code, one)
+            if inner not in self.kinds:
+                self.kinds[inner] = kind_of(code, one, outside, held)
+        return [self.rounds.of(code, one) for one in found]
+
+    def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
+        """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls."""
+        kinds = {inner: self._seen_kind(inner, found) for inner, found in self.kinds.items()}
+        spent = sum(inner.plain for inner, kind in kinds.items() if kind >= least)
+        own = [kinds[inner] for inner in self.looked_into[round_]]
+        return max(own, default=0) >= least or spent > self.limits.numeric_share * round_.plain
+
+    def _seen_kind(self, inner: _C.Round, found: LoopKind) -> int:
+        """What an innermost loop does, by its code and by what its operations take: of arrays so small that nearly all
+        of that goes into the call it is as good as one of numbers, and one that takes long has large arrays."""
+        if inner in self.refuted or not found.kind:
+            return 0
+        each = self.budget.slowness * found.operations * inner.n_plain  # of seconds on a usual machine
+        taken = self._own_share() * inner.plain * 1e-9
+        if found.kind == OF_ARRAYS:
+            return OF_NUMBERS if taken < self.limits.small_operation * each else OF_ARRAYS
+        if found.kind == OF_NUMBERS and taken < self.limits.element_operation * each:
+            return OF_ELEMENTS  # as a ufunc's of an element, too
+        return OF_ARRAYS if taken > self.limits.large_operation * each else found.kind
+
+    def _own_share(self) -> float:
+        """CPU time of this process in a second that passes, one at most: loops are timed by a clock that goes on while
+        other processes run, and what the budget expects of them is CPU time."""
+        passed = perf_counter() - self._began_at
+        return min(1.0, (process_time() - self._began) / passed) if passed > 0.0 else 1.0
+
+    def _each(self, round_: _C.Round) -> float:
+        """Seconds that a plain round takes, by the latest ones where these were shorter: of a sieve's each is."""
+        plain, count = self.latest.get(round_, (0, 0))
+        self.latest[round_] = round_.plain, round_.n_plain
+        each = round_.plain / round_.n_plain
+        if round_.n_plain > count > 0 and round_.plain >= plain:
+            each = min(each, (round_.plain - plain) / (round_.n_plain - count))
+        return each * 1e-9
+
+
+_NOT_NATIVE = ("segments", "plain", "refused")  # what became of a loop
+
+
+def innermost(code: Code, around: Loop | None = None) -> list[Loop]:
+    """The watched loops of a function in which there is no other: all of them, or those in `around`, or that itself."""
+    found = [loop for loop in watched_loops(code) if around is None or loop.header in around.body]
+    outer = {loop.outer for loop in found}
+    return [loop for loop in found if loop.header not in outer]
