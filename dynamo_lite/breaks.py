@@ -291,6 +291,13 @@ _ROWS = (
         "iteration. Raise config.work_limit to have more in one graph.",
     ),
     Reason(
+        "run-budget",
+        "skip",
+        "compiling it at once would take more than run_budget ({detail} %) allows so far; "
+        "it is tried again once there is more",
+        "Raise config.run_budget to have it compiled earlier.",
+    ),
+    Reason(
         "compile-budget",
         "skip",
         "compiling takes longer than compile_budget allows ({detail} ms of CPU time); "

@@ -46,7 +46,7 @@ from dynamo_lite.errors import (
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.types import MAX_DIMS
-from dynamo_lite.means import Means, lacks_stack
+from dynamo_lite.means import COMPILE_BUDGET, RUN_BUDGET, Means, lacks_stack
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import (
     UnsupportedCode,
@@ -233,8 +233,8 @@ class Compilation:
             self._leave_plain(function, skip.reason, skip.detail)
             return None
         except budget.OutOfTime:
-            self._note_skip(code, "compile-budget", str(self.config.compile_budget))
-            self._means.put_off(version, function, self.on_miss, runs_watched=self._watcher is not None)
+            put_off = self._means.put_off(version, function, self.on_miss, runs_watched=self._watcher is not None)
+            self._note_skip(code, *put_off)
             return None
         except (UnsupportedOpcode, UnsupportedResume) as error:
             self._leave_plain(function, "unknown-bytecode", str(error))
@@ -416,7 +416,8 @@ class Compilation:
         if code in self._dropped:
             self._dropped.discard(code)
             reason = "NumPy has warned of what it declined for"
-        self.skips.pop(("compile-budget", code.co_filename, self._line(code)), None)
+        for lacking in (COMPILE_BUDGET, RUN_BUDGET):
+            self.skips.pop((lacking, code.co_filename, self._line(code)), None)
         self.segments.append(segment)
         self._pauses |= segment.capture.pauses
         self._versions.setdefault(code, []).append(segment)

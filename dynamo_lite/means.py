@@ -17,6 +17,7 @@ from time import thread_time
 from typing import ParamSpec, TypeVar
 
 from dynamo_lite import _C, budget
+from dynamo_lite.config import config
 from dynamo_lite.policy import THRESHOLDS
 
 _P = ParamSpec("_P")
@@ -24,6 +25,7 @@ _T = TypeVar("_T")
 
 Version = tuple[types.CodeType, int]  # a user's function, and which of its versions this is
 
+COMPILE_BUDGET, RUN_BUDGET = "compile-budget", "run-budget"  # for what there was no time, reasons of breaks.py
 _ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
 _STARVED_LIMIT = 3  # attempts to compile one code object for which there was no memory, say
 
@@ -79,8 +81,11 @@ class Means:
     def _needed(self, code: types.CodeType) -> float:
         return max(2 * self._took.get(code, 0.0), THRESHOLDS.least_attempt)
 
-    def put_off(self, version: Version, function: types.FunctionType, on_miss: _C.OnMiss, runs_watched: bool) -> None:
-        """There was no time for `function`: ask for it again once it has earned what is missing.
+    def put_off(
+        self, version: Version, function: types.FunctionType, on_miss: _C.OnMiss, runs_watched: bool
+    ) -> tuple[str, str]:
+        """There was no time for `function`: ask for it again once it has earned what is missing. A reason of breaks.py
+        for what did not suffice, and how much that was.
 
         runs_watched: it is code of a whole program, where all compiling takes a share of the time that passes.
         """
@@ -92,8 +97,11 @@ class Means:
         if runs_watched:
             self._spent[version] = spent - missing
             _C.cool(function, wait)
+            if spent < self._seconds:  # what the whole program may take was not enough
+                return RUN_BUDGET, str(config.run_budget)
         else:
             _C.put_off(code, on_miss, wait)
+        return COMPILE_BUDGET, f"{self._seconds * 1e3:.0f}"
 
     def lacking(self, error: Exception, code: types.CodeType) -> tuple[str, bool]:
         """What was lacking when compiling `code` failed, a reason of breaks.py; whether a later call may find more
@@ -121,4 +129,4 @@ def _is_out_of_memory(error: Exception) -> bool:
     )
 
 
-__all__ = ["Means", "Version", "lacks_stack"]
+__all__ = ["COMPILE_BUDGET", "RUN_BUDGET", "Means", "Version", "lacks_stack"]

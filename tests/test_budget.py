@@ -150,6 +150,8 @@ def test_what_is_given_up_runs_plainly_until_there_is_more(monkeypatch: pytest.M
         assert made.function(x, 30) == several(x, 30)
     assert made.watch.given_up and all(seconds > 0.0 for seconds in made.watch.given_up.values())
     assert made.stats()["native_calls"] == 0
+    compilation = made.watch.compilation
+    assert compilation is not None and [reason for reason, *_ in compilation.skips] == ["run-budget"]
     made.watch.budget = policy.Budget(policy.AT_ONCE)
     for _ in range(3):
         assert made.function(x, 30) == several(x, 30)

@@ -268,7 +268,7 @@ def _trace(
             firsts.add(header)
             starts.add(header)
             continue
-        begun = [plan for plan in plans.values() if plan.outcome == "begun"]
+        begun = [plan for key, plan in plans.items() if plan.outcome == "begun" and not _goes_on(plans, key)]
         if isinstance(result, Stop) and begun and native_loops:  # behind the break it is no loop any more
             for plan in begun:
                 if plan.peel and not plan.unpeeled:
@@ -440,6 +440,16 @@ def _joins(tracer: Tracer, may_join: bool, shared: Set[tuple[Any, ...]], frame: 
         return True
     bound = kept_locals(frame.locals, liveness(code)[index], frame.stack).keys()
     return any(one.is_reached(len(frame.stack), bound, liveness(code)[index]) for one in known)
+
+
+def _goes_on(plans: dict[LoopKey, LoopPlan], begun: LoopKey) -> bool:
+    """Whether a loop whose first iteration ran before it is native behind that: in an arm of a branch in there, say,
+    where that has not left the loop."""
+    *place, around = begun
+    return any(
+        plan.outcome == "native" and [*key[:-1]] == place and key[-1][: len(around)] == around
+        for key, plan in plans.items()
+    )
 
 
 def _never(frame: Frame) -> bool:

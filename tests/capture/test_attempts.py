@@ -161,6 +161,22 @@ def prints_and_ends(a: Array, n: int) -> Any:
     return a
 
 
+def escapes_then_prints(a: Array, n: int) -> Array:
+    rounds = np.zeros((n, n))
+    for i, y in enumerate(np.linspace(-2, 2, n)):
+        for j, x in enumerate(a):
+            c, z = x + y * 1j, 0
+            for k in range(30):
+                z = z * z + c  # complex from its second iteration on
+                if np.abs(z) > 2:
+                    rounds[i, j] = k
+                    break
+            else:
+                rounds[i, j] = 30
+    print(rounds.sum())
+    return rounds
+
+
 @pytest.mark.parametrize(
     ("fn", "args", "most"),
     [
@@ -173,6 +189,7 @@ def prints_and_ends(a: Array, n: int) -> Any:
         (a_nest_over_globals, (np.random.default_rng(4).random((12, 12)), 12), 3),
         (best_place, (np.random.default_rng(6).integers(0, 9, (12, 12)), 12), 4),
         (best_place, (np.zeros((3, 3), dtype=np.int64), 3), 4),
+        (escapes_then_prints, (np.linspace(-2, 2, 12), 12), 8),
         (globals_that_no_iteration_stores_to, (np.random.default_rng(5).random((12, 12)), 12), 2),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
