@@ -79,13 +79,14 @@ def left() -> float:
     return _current.get(_ENDLESS).work
 
 
-def repeat(began: float) -> None:
-    """Something is repeated for which `began` units were left: raises OutOfWork where it has taken its share.
+def repeat(began: float, times: float = 1.0) -> None:
+    """Something is repeated for which `began` units were left: raises OutOfWork where it has taken its share, or is
+    going to, once it has been repeated so many `times` as often.
 
     A long function gets all of the work, since each operation is written once and compiled once; a loop that is
     unrolled, or a function that calls itself, could go on for ever."""
     budget = _current.get(_ENDLESS)
-    if began - budget.work > budget.whole * _SHARE:
+    if (began - budget.work) * times > budget.whole * _SHARE:
         budget.work = 0
         budget.spend(1)
 

@@ -29,17 +29,19 @@ from dynamo_lite.capture.value import (
     GeneratorValue,
     GoneValue,
     InstanceValue,
+    IteratorValue,
     LazyValue,
     NullValue,
     ObjectValue,
     RaisedValue,
+    RangeValue,
     Value,
     kind_name,
 )
 from dynamo_lite.capture.whole_lists import look_closer
 from dynamo_lite.capture.wrap import outer_cell, realise, wrap
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.pycode import ITEM, OPCODES, Code, Instr, decoded, element, handlers_at
+from dynamo_lite.pycode import ITEM, OPCODES, Code, Instr, decoded, element, handlers_at, runs_out
 from dynamo_lite.pycode.code import free_operand
 
 # Where stress mode "break" ends a segment: everything that computes.
@@ -53,6 +55,10 @@ _LOOKING = frozenset(
     {("POP_JUMP_IF_TRUE", "data-dependent-branch"), ("POP_JUMP_IF_FALSE", "data-dependent-branch")}
     | {("FOR_ITER", "loop-goes-on"), ("LOAD_ATTR", "unsupported-operation"), ("LOAD_METHOD", "unsupported-operation")}
 )
+
+# Rounds of a loop that is unrolled after which one looks how many are to come, and how much of the work that these have
+# taken others are expected to take in any case.
+_FORESEEN = {8: 0.5, 32: 0.75, 128: 1.0}
 
 _REFUSALS = ("c-function", "random", "output")  # of calls of what nothing is known of
 
@@ -226,8 +232,9 @@ class Machine:
             if not self._catch(frame, raised):
                 raise
         if frame.index <= index:
-            frame.rounds[frame.index] = frame.rounds.get(frame.index, 0) + 1
-            budget.repeat(frame.began.setdefault(frame.index, budget.left()))
+            frame.rounds[frame.index] = rounds = frame.rounds.get(frame.index, 0) + 1
+            began = frame.began.setdefault(frame.index, budget.left())
+            budget.repeat(began, _times_as_often(frame, rounds) if rounds in _FORESEEN else 1.0)
 
     def _catch(self, frame: Frame, raised: Raised) -> bool:
         """Go to the handler around the instruction, as Python does where it raises; whether there is one.
@@ -440,6 +447,17 @@ def as_constant(machine: Machine, value: Value) -> Any:
     if isinstance(value, ConstantValue):
         return value.value
     raise Break("unsupported-value", kind_name(value))
+
+
+def _times_as_often(frame: Frame, rounds: int) -> float:
+    """How many times as often as it was, so many `rounds`, the loop at the header of which a frame stands is going to
+    be repeated at least, if it is over a range, and nothing but that ends it."""
+    iterator = frame.stack[-1] if frame.stack else None
+    is_range = isinstance(iterator, IteratorValue) and isinstance(iterator.of, RangeValue)
+    if not is_range or not runs_out(frame.code, frame.index):
+        return 1.0
+    assert isinstance(iterator, IteratorValue)
+    return max(1.0, _FORESEEN[rounds] * (1.0 + max(0, len(iterator.items) - iterator.taken) / rounds))
 
 
 __all__ = ["HANDLERS", "Handler", "Machine", "Returned", "Stop", "as_constant", "handles", "is_null", "wrap"]

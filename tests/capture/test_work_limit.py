@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -366,3 +366,39 @@ def test_an_inner_loop_that_would_read_too_many_numbers_is_written_out_no_furthe
     foreseeing = work()
     monkeypatch.setattr(control, "_SEEN", 1000)
     assert foreseeing < 0.75 * work()
+
+
+def over_a_range(x: Any) -> Any:
+    for i in range(1600):
+        x = x * 0.5 + i
+    return x
+
+
+def over_a_short_range(x: Any) -> Any:
+    for i in range(300):
+        x = x * 0.5 + i
+    return x
+
+
+def left_soon(x: Any) -> Any:
+    for i in range(1600):
+        x = x * 0.5 + i
+        if i == 200:
+            break
+    return x
+
+
+@pytest.mark.parametrize(
+    ("fn", "iterations"), [(over_a_range, range(1, 40)), (over_a_short_range, [300]), (left_soon, [200])]
+)
+def test_a_loop_that_would_take_too_much_is_given_up_after_a_few_iterations(
+    fn: Callable[..., Any], iterations: Sequence[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it takes to unroll it is known by its range, unless it may be left before."""
+    rounds: list[None] = []
+    repeat = budget.repeat
+    monkeypatch.setattr(budget, "repeat", lambda *given: (rounds.append(None), repeat(*given)))
+    fast = dynamo_lite.compile(fn, options={"cost_model": False, "native_loops": False})
+    x = np.ones(5)
+    assert np.array_equal(fast(x), fn(x))
+    assert len(rounds) in iterations
