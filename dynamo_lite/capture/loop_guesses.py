@@ -120,9 +120,11 @@ def guess_differing(
             plan.differing.add(name)
 
 
-def doubt(tracer: Tracer, plan: LoopPlan) -> None:
+def doubt(tracer: Tracer, plan: LoopPlan, reason: str = "") -> None:
     """Where an attempt is about to fail that rests on guesses, about this loop or one around it: raise Retry for one
-    without."""
+    without; not where the code alone is the reason."""
+    if reason == "loop-exit":
+        return
     plans = [plan, *(tracer.plans[region.key] for region in tracer.regions if region.key in tracer.plans)]
     if not any(one.guessed or one.guessed_places or one.guessed_eithers or one.known for one in plans):
         return

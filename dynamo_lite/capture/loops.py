@@ -319,7 +319,7 @@ class Attempt:
         stays = len(tracer.frames) == 1 and not goes_on_at(frame.code, way)
         if stays or keeps_iterator(frame.code, way, self.header):
             self.refuse(reason, detail)
-        doubt(tracer, self.plan)
+        doubt(tracer, self.plan, reason)
         self.plan.side_exits.add(way)
         raise Retry
 

@@ -189,7 +189,7 @@ def escapes_then_prints(a: Array, n: int) -> Array:
         (a_nest_over_globals, (np.random.default_rng(4).random((12, 12)), 12), 3),
         (best_place, (np.random.default_rng(6).integers(0, 9, (12, 12)), 12), 4),
         (best_place, (np.zeros((3, 3), dtype=np.int64), 3), 4),
-        (escapes_then_prints, (np.linspace(-2, 2, 12), 12), 8),
+        (escapes_then_prints, (np.linspace(-2, 2, 12), 12), 4),
         (globals_that_no_iteration_stores_to, (np.random.default_rng(5).random((12, 12)), 12), 2),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
