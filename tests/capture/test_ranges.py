@@ -102,8 +102,16 @@ def iterator(x: Array, r: range) -> Any:
     return x + n, list(it)
 
 
+def parts(x: Array, r: range) -> Any:
+    for i in r[::-1]:
+        x = x * 0.5 + i
+    for i in r[1:3]:
+        x = x + i
+    return x, r[::2], r[::-1][0], r[-2:][::-1], list(r[:-1:3])
+
+
 PROGRAMS = (
-    length, items, total, as_index, truths, bounds, comprehension, both_ways,
+    parts, length, items, total, as_index, truths, bounds, comprehension, both_ways,
     slices, zipped, as_array, extremes, numbered, text, shapes, iterator,
 )  # fmt: skip
 
@@ -178,3 +186,17 @@ def test_elements_are_looked_for_in_ranges_with_steps(of: tuple[int, ...]) -> No
         for last in ENDS:
             assert fast(x, len(x), first, last) == numbers(x, len(x), first, last)
     assert of is EXTREME or fast.stats()["native_calls"] > 50
+
+
+def backwards(x: Array, n: int) -> Any:
+    for i in range(n)[::-1]:
+        x[i] = x[i + 1] * 0.5 + x[i]
+    return x, range(n, 1)[::-1]
+
+
+def test_a_loop_over_a_range_backwards_is_native_whatever_its_length() -> None:
+    fast = dynamo_lite.compile(backwards, options={"cost_model": False, "check": 1})
+    for n in (11, 7, 1, 0, -2, 9):
+        assert repr(fast(np.arange(12.0), n)) == repr(backwards(np.arange(12.0), n))
+    assert fast.stats()["compiles"] <= 3
+    assert [loop.outcome for loop in dynamo_lite.explain(fast)(np.arange(12.0), 9).loops] == ["native"]

@@ -251,6 +251,24 @@ def delete_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
     raise Break("side-effect-container", "del")
 
 
+def _of_range(machine: Machine, container: RangeValue, index: Value) -> Value:
+    """An item of a range, or another range of some of its items: ``[::-1]`` of one over sizes, others of known ones."""
+    is_slice = isinstance(index, SliceValue)
+    if is_slice and container.step == 1 and constant_index(machine, index) == slice(None, None, -1):
+        before, last = make("sub", container.start, 1), make("sub", container.stop, 1)
+        has_items = machine.tracer.relate(make("lt", container.start, container.stop))
+        return RangeValue(None, last if has_items else before, before, -1)
+    bounds = (container.start, container.stop, container.step)
+    numbers = range(*(as_constant(machine, NumberValue(None, bound)) for bound in bounds))
+    if not is_slice:
+        return python_result(numbers.__getitem__, as_constant(machine, index))
+    try:
+        part = numbers[constant_index(machine, index)]
+    except (TypeError, ValueError) as error:
+        raise Break("python-exception", type(error).__name__) from None
+    return RangeValue(None, part.start, part.stop, part.step)
+
+
 def get_item(machine: Machine, container: Value, index: Value) -> Value:
     """container[index]."""
     match container:
@@ -315,12 +333,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 raise Break("python-exception", "KeyError")
             return container.items[name]
         case RangeValue():
-            bounds = [
-                machine.tracer.specialise(NumberValue(None, b))
-                for b in (container.start, container.stop, container.step)
-            ]
-            numbers = [bound.value for bound in bounds if isinstance(bound, ConstantValue)]
-            return python_result(range(*numbers).__getitem__, as_constant(machine, index))
+            return _of_range(machine, container, index)
         case ObjectValue() if (spelling := ops.subscript(container.concrete)) is not None:
             assert container.source is not None
             machine.tracer.facts.state("is", container.source, container.concrete)
