@@ -67,7 +67,6 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     LazyValue,
-    ListedObject,
     ListValue,
     MethodValue,
     NumberValue,
@@ -80,6 +79,7 @@ from dynamo_lite.capture.value import (
     a_kind,
     callable_name,
     kind_name,
+    python_type,
 )
 from dynamo_lite.capture.weak_numbers import one_scalar
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_record, wrap
@@ -454,37 +454,6 @@ def _issubclass(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if not isinstance(cls, type):
         raise Break("python-exception", "TypeError: issubclass() arg 1 must be a class")
     return python_result(issubclass, cls, _classes(machine, classinfo, cls))
-
-
-def python_type(value: Value) -> type:
-    """type(value)."""
-    match value:
-        case ArrayValue():
-            type_ = value.node.array_type
-            return type_.dtype.type if type_.scalar else np.ndarray
-        case NumberValue():
-            return {"int": int, "float": float, "bool": bool}[kind_of(value.expr)]
-        case ConstantValue():
-            return type(value.value)
-        case SequenceValue():
-            return value.kind
-        case ComplexValue():
-            return complex
-        case DictValue():
-            return dict
-        case DictViewValue():
-            return type(getattr({}, value.name)())
-        case ObjectValue() | InstanceValue() | RecordValue() | ListedObject():
-            return value.cls
-        case RangeValue():
-            return range
-        case SliceValue():
-            return slice
-        case FunctionValue():
-            return types.FunctionType
-        case MethodValue():
-            return types.MethodType
-    raise Break("unsupported-value", kind_name(value))
 
 
 @rule(type)

@@ -11,7 +11,15 @@ import itertools
 import operator
 from collections.abc import Callable
 from dataclasses import field
-from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, NoneType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    NoneType,
+    WrapperDescriptorType,
+)
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -19,7 +27,7 @@ import numpy as np
 from dynamo_lite.capture.source import Source
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of
 from dynamo_lite.ops.lists import is_single as is_single
 
 if TYPE_CHECKING:
@@ -709,6 +717,37 @@ def kind_name(value: Value) -> str:
         case DictViewValue():
             return f"dict_{value.name}"
     return type(value).__name__.removesuffix("Value").lower() or "object"
+
+
+def python_type(value: Value) -> type:
+    """type(value)."""
+    match value:
+        case ArrayValue():
+            type_ = value.node.array_type
+            return type_.dtype.type if type_.scalar else np.ndarray
+        case NumberValue():
+            return {"int": int, "float": float, "bool": bool}[kind_of(value.expr)]
+        case ConstantValue():
+            return type(value.value)
+        case SequenceValue():
+            return value.kind
+        case ComplexValue():
+            return complex
+        case DictValue():
+            return dict
+        case DictViewValue():
+            return type(getattr({}, value.name)())
+        case ObjectValue() | InstanceValue() | RecordValue() | ListedObject():
+            return value.cls
+        case RangeValue():
+            return range
+        case SliceValue():
+            return slice
+        case FunctionValue():
+            return FunctionType
+        case MethodValue():
+            return MethodType
+    raise Break("unsupported-value", kind_name(value))
 
 
 def object_key(value: Value) -> object:

@@ -28,6 +28,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     EitherValue,
     InstanceValue,
+    IteratorValue,
     LazyValue,
     ListValue,
     NestedValue,
@@ -263,10 +264,19 @@ def _of_range(machine: Machine, container: RangeValue, index: Value) -> Value:
     if not is_slice:
         return python_result(numbers.__getitem__, as_constant(machine, index))
     try:
-        part = numbers[constant_index(machine, index)]
+        part: Any = numbers[constant_index(machine, index)]
     except (TypeError, ValueError) as error:
         raise Break("python-exception", type(error).__name__) from None
     return RangeValue(None, part.start, part.stop, part.step)
+
+
+def _of_flat(machine: Machine, flat: IteratorValue, index: Value) -> Value:
+    """``x.flat[k]`` or ``x.flat[a:b]``: of the elements in order, in an array of their own."""
+    (array,) = flat.items
+    if not isinstance(index, SliceValue) and as_scalar(index) is None:
+        raise Break("unsupported-operation", "indexing of a flat iterator by an array")
+    found = get_item(machine, numpy_rules.call_method(machine, array, "ravel", [], {}), index)
+    return numpy_rules.call_method(machine, found, "copy", [], {}) if isinstance(index, SliceValue) else found
 
 
 def get_item(machine: Machine, container: Value, index: Value) -> Value:
@@ -334,6 +344,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return container.items[name]
         case RangeValue():
             return _of_range(machine, container, index)
+        case IteratorValue() if container.kind == "flat" and not container.taken:
+            return _of_flat(machine, container, index)
         case ObjectValue() if (spelling := ops.subscript(container.concrete)) is not None:
             assert container.source is not None
             machine.tracer.facts.state("is", container.source, container.concrete)

@@ -48,6 +48,7 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
     is_single,
+    python_type,
 )
 from dynamo_lite.capture.weak_numbers import one_scalar
 from dynamo_lite.capture.wrap import MISSING, class_lookup
@@ -455,6 +456,7 @@ def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
     return NumberValue(None, number if wanted else simplify(negate(number)))
 
 
+_OF_KNOWN_TYPE = ArrayValue | NumberValue | SequenceValue | DictValue | ComplexValue | RangeValue
 _SINGLETONS = (type(None), bool, type(Ellipsis), type(NotImplemented), type(np._NoValue))
 
 
@@ -501,6 +503,10 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
             return True
         machine.tracer.facts.state_pair("distinct", lhs.source, rhs.source)
         return False
+    for one, other in ((lhs, rhs), (rhs, lhs)):
+        is_known = type(other) is ConstantValue or isinstance(other, _OF_KNOWN_TYPE)
+        if isinstance(one, ObjectValue) and is_known and python_type(other) is not one.cls:
+            return False  # `x is np.ma.masked`, say: both types are known, and unlike
     raise Break("unsupported-operation", f"`is` of {a_kind(lhs)} and {a_kind(rhs)}")
 
 
