@@ -33,6 +33,17 @@ def iterated(x: Array, k: int) -> Any:
     return x * a, b, c, next(it), it.index
 
 
+def begun_anew(x: Array, k: int) -> Any:
+    it, total, count = x.flat, 0.0, 0
+    for value in it:
+        total = total * 0.5 + value + it[1]  # so that it never ends
+        count += 1
+        if count > 20:
+            break
+    pair = (x.flat, 1)
+    return total, count, pair[0][2], next(pair[0])
+
+
 LAYOUTS: dict[str, Callable[[], Array]] = {
     "contiguous": lambda: np.arange(12.0).reshape(3, 4),
     "transposed": lambda: np.arange(12.0).reshape(3, 4).T,
@@ -42,7 +53,7 @@ LAYOUTS: dict[str, Callable[[], Array]] = {
 }
 
 
-@pytest.mark.parametrize("fn", [items, parts, iterated])
+@pytest.mark.parametrize("fn", [items, parts, iterated, begun_anew])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_flat_items(fn: Callable[..., Any], layout: str) -> None:
     options = {"options": {"cost_model": False, "check": 1}}
@@ -50,4 +61,4 @@ def test_flat_items(fn: Callable[..., Any], layout: str) -> None:
     report = require_equal(
         fn, lambda: (LAYOUTS[layout](), 3), variants=rest, compile=dynamo_lite.compile, compile_options=options
     )
-    assert fn is iterated or not [one for one in report.compiled.explain().breaks if "iterator" in one.message]
+    assert fn in (iterated, begun_anew) or not [one for one in report.compiled.explain().breaks if "iterator" in one.message]

@@ -15,7 +15,7 @@ from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import as_operand, as_scalar, holds
-from dynamo_lite.capture.sameness import types_agree
+from dynamo_lite.capture.sameness import reachable, types_agree
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
@@ -271,8 +271,12 @@ def _of_range(machine: Machine, container: RangeValue, index: Value) -> Value:
 
 
 def _of_flat(machine: Machine, flat: IteratorValue, index: Value) -> Value:
-    """``x.flat[k]`` or ``x.flat[a:b]``: of the elements in order, in an array of their own."""
+    """``x.flat[k]`` or ``x.flat[a:b]``: of the elements in order, in an array of their own.
+
+    An iterator that somebody has would begin anew."""
     (array,) = flat.items
+    if flat in reachable(machine.tracer, by_callers=True):
+        raise Break("unsupported-operation", "indexing of a flat iterator that is kept")
     if not isinstance(index, SliceValue) and as_scalar(index) is None:
         raise Break("unsupported-operation", "indexing of a flat iterator by an array")
     found = get_item(machine, numpy_rules.call_method(machine, array, "ravel", [], {}), index)
