@@ -279,8 +279,12 @@ def _of_flat(machine: Machine, flat: IteratorValue, index: Value) -> Value:
         raise Break("unsupported-operation", "indexing of a flat iterator that is kept")
     if not isinstance(index, SliceValue) and as_scalar(index) is None:
         raise Break("unsupported-operation", "indexing of a flat iterator by an array")
+    assert isinstance(array, ArrayValue)
     found = get_item(machine, numpy_rules.call_method(machine, array, "ravel", [], {}), index)
-    return numpy_rules.call_method(machine, found, "copy", [], {}) if isinstance(index, SliceValue) else found
+    if not isinstance(index, SliceValue):
+        return found
+    assert isinstance(found, ArrayValue)
+    return numpy_rules.call_method(machine, found, "copy", [], {})
 
 
 def get_item(machine: Machine, container: Value, index: Value) -> Value:
