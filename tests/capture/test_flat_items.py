@@ -61,4 +61,5 @@ def test_flat_items(fn: Callable[..., Any], layout: str) -> None:
     report = require_equal(
         fn, lambda: (LAYOUTS[layout](), 3), variants=rest, compile=dynamo_lite.compile, compile_options=options
     )
-    assert fn in (iterated, begun_anew) or not [one for one in report.compiled.explain().breaks if "iterator" in one.message]
+    breaks = report.compiled.explain().breaks
+    assert fn in (iterated, begun_anew) or not [one for one in breaks if "iterator" in one.message]

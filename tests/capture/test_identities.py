@@ -25,8 +25,9 @@ def masked(x: Array, scale: Any) -> Any:
 
 
 def token(x: Array, scale: Any) -> Any:
-    held, pair = TOKEN, (x, scale)
-    return x * 2.0, x is held, held is not x, scale is held, pair is held, held is TOKEN, [x] is held, {} is not held
+    held, pair, listed, named = TOKEN, (x, scale), [x], {"x": x}
+    same = held is TOKEN, x is held, scale is held, pair is held, listed is held, named is held
+    return x * 2.0, same, held is not x, held is not named
 
 
 @pytest.mark.parametrize("fn", [masked, token])
