@@ -289,6 +289,9 @@ def _of_flat(machine: Machine, flat: IteratorValue, index: Value) -> Value:
 
 def get_item(machine: Machine, container: Value, index: Value) -> Value:
     """container[index]."""
+    if type(index) is ConstantValue and type(index.value) is slice:  # from 3.14 a slice of constants is a constant
+        known = index.value
+        index = SliceValue(None, *(ConstantValue(None, part) for part in (known.start, known.stop, known.step)))
     match container:
         case ArrayValue():
             return numpy_rules.get_item(machine, container, _as_index(machine, index))
