@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,7 @@ class Expectations:
         code: Code,
         stack: Sequence[Any],
         names: Sequence[Mapping[str, Any]],
-        entry: _C.Poll | None,
+        find_entry: Callable[[], _C.Poll | None],
         is_called: bool,
         way_in: float,
     ) -> bool:
@@ -72,8 +72,8 @@ class Expectations:
         it, but no longer than its iterator says. A short one, of a function that may be called again, is left to the
         compiled code of that function.
 
-        stack, names: the frame's, and where its variables are looked up. entry: the poll of its function, if there is
-        one. is_called: whether that may be called again. way_in: seconds that the ways into the loop have taken.
+        stack, names: the frame's, and where its variables are looked up. find_entry: gives the poll of its function, if
+        there is one. is_called: whether that may be called again. way_in: seconds that ways into the loop have taken.
         """
         round_ = poll.round
         if round_ is None or not round_.n_plain:
@@ -107,7 +107,7 @@ class Expectations:
             if is_inner and round_.n_begun >= self.limits.tried_plain:
                 is_long = plain >= max(self.limits.short_loop, way_in) * round_.n_begun
         left += self._left_around(code, poll.place, stack, plain / max(1, round_.n_begun) + left, own)
-        if is_numeric and entry is not None:
+        if is_numeric and (entry := find_entry()) is not None:
             guessed = max(guessed, self._calls_to_come(entry))
         now = process_time()
         self.expected[round_] = now + min(left, most), now + guessed, now + min(left, self.limits.attempt_sight * most)

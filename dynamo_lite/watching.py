@@ -446,8 +446,8 @@ class Watch:
         is_called = not is_resumed and _key(code) in self.names
         way_in = 0.0 if poll.round is None else self.ways_in.get(poll.round, 0.0)
         names = held, function.__globals__
-        entry = self._entry_of(code)
-        return self.expectations.look(poll, decoded(code), stack, names, entry, is_called, way_in)
+        find_entry = functools.partial(self._entry_of, code)
+        return self.expectations.look(poll, decoded(code), stack, names, find_entry, is_called, way_in)
 
     def _entry_of(self, code: types.CodeType) -> _C.Poll | None:
         """The poll at the entry of a function; None where it has none."""

@@ -125,3 +125,19 @@ def test_bounds_that_change_become_numbers() -> None:
         of_an_object, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
     )
     assert report.stats["compiles"] <= 3
+
+
+class GivesBack:
+    def __getitem__(self, key: Key) -> Key:
+        return key
+
+
+def given_back(x: Array, keys: GivesBack) -> Any:
+    first, second = keys[1:2], keys[1:2]
+    return x + 1.0, first is second, first  # one object from 3.14 on, where a slice of constants is a constant
+
+
+def test_a_slice_that_somebody_keeps_is_the_object_that_it_is() -> None:
+    fast = dynamo_lite.compile(given_back, options={"cost_model": False, "check": 1})
+    for _ in range(3):
+        assert repr(fast(np.ones(3), GivesBack())) == repr(given_back(np.ones(3), GivesBack()))

@@ -252,6 +252,9 @@ def delete_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
     raise Break("side-effect-container", "del")
 
 
+_BY_PARTS = RangeValue | IteratorValue | ListValue | NumberedValue | NestedValue | SequenceValue
+
+
 def _of_range(machine: Machine, container: RangeValue, index: Value) -> Value:
     """An item of a range, or another range of some of its items: ``[::-1]`` of one over sizes, others of known ones."""
     is_slice = isinstance(index, SliceValue)
@@ -277,8 +280,9 @@ def _of_flat(machine: Machine, flat: IteratorValue, index: Value) -> Value:
     (array,) = flat.items
     if flat in reachable(machine.tracer, by_callers=True):
         raise Break("unsupported-operation", "indexing of a flat iterator that is kept")
-    if not isinstance(index, SliceValue) and as_scalar(index) is None:
-        raise Break("unsupported-operation", "indexing of a flat iterator by an array")
+    number = as_scalar(index)
+    if not isinstance(index, SliceValue) and (number is None or kind_of(number) != "int"):
+        raise Break("unsupported-operation", f"indexing of a flat iterator by {a_kind(index)}")
     assert isinstance(array, ArrayValue)
     found = get_item(machine, numpy_rules.call_method(machine, array, "ravel", [], {}), index)
     if not isinstance(index, SliceValue):
@@ -289,8 +293,8 @@ def _of_flat(machine: Machine, flat: IteratorValue, index: Value) -> Value:
 
 def get_item(machine: Machine, container: Value, index: Value) -> Value:
     """container[index]."""
-    if type(index) is ConstantValue and type(index.value) is slice:  # from 3.14 a slice of constants is a constant
-        known = index.value
+    if type(index) is ConstantValue and isinstance(container, _BY_PARTS) and type(index.value) is slice:
+        known = index.value  # from 3.14 a slice of constants is a constant, which other containers may keep
         index = SliceValue(None, *(ConstantValue(None, part) for part in (known.start, known.stop, known.step)))
     match container:
         case ArrayValue():
