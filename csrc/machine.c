@@ -637,14 +637,14 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
 static DlStatus
 stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
 {
-    switch (returned) {
-    case 0:
-        return 0;
-    case DL_RETURNED_LOOKED: /* which has given its reason, or set an error */
-        return looked;
-    case DL_RETURNED_MET_NAN: /* by a kernel that is not strict */
+    if (returned == 0 || returned == DL_RETURNED_LOOKED) { /* which has given its reason, or set an error */
+        return returned ? looked : 0;
+    }
+    if (returned & DL_RETURNED_MET_NAN) { /* by a kernel that is not strict */
         self->kernel.care |= DL_STRICT;
-        break;
+    }
+    if (returned & DL_RETURNED_MET_DOUBT) {
+        self->kernel.care |= DL_BY_LOOPS;
     }
     static const struct {
         int32_t returned;
@@ -654,7 +654,7 @@ stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
 #include "abi.def"
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(reasons); i++) {
-        if (reasons[i].returned == returned) {
+        if (reasons[i].returned & returned) { /* a kernel may give two */
             return dl_decline(run, reasons[i].reason);
         }
     }

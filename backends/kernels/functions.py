@@ -50,7 +50,7 @@ def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     NaNs meet, "/" for divisions by numbers as they are."""
     classes, (with_rows, by_loops, strict, divides) = options(classes)
     by_vectors = () if lanes is None else (partial(vectorise, lanes=lanes),)
-    compiled = known_extreme if by_loops else _compiled
+    compiled = known_extreme if by_loops else partial(_compiled, strict=strict)
 
     def change(op: Element) -> Element:
         return compiled(divided(op) if divides else op)
@@ -62,9 +62,9 @@ def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     return _through(build(kernel, classes, with_rows, change), passes)
 
 
-def _compiled(op: Element) -> Element:
+def _compiled(op: Element, strict: bool) -> Element:
     """The operation, compiled where its bits are known but for what is in doubt."""
-    return compiled_length(compiled_division(compiled_extreme(op)))
+    return compiled_length(compiled_division(compiled_extreme(op), strict), strict)
 
 
 def machine(loop: Loop) -> Machine | None:

@@ -8,28 +8,29 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from dynamo_lite.backends.kernels.divisions import beside_nans, bits, doubtful
 
 from dynamo_lite.ops.samples import Samples
-from dynamo_lite.program.element_ops import BOOL
-from dynamo_lite.program.ir import DType, Element, Value
+from dynamo_lite.program.ir import DType, Element
 from dynamo_lite.program.length_ops import length_in_doubt
 
 _TRIED = 2000  # pairs of numbers of each kind
 
 
-def compiled_length(op: Element) -> Element:
-    """A hypot of floats as a compiled operation instead of by NumPy's loop; any other operation as it is."""
+def compiled_length(op: Element, strict: bool) -> Element:
+    """A hypot of floats as a compiled operation instead of by NumPy's loop; any other operation as it is. strict: where
+    one operand is NaN, it is that NaN."""
     if op.ufunc is not np.hypot or len({value.dtype for value in (*op.operands, *op.results)}) != 1:
         return op
     (result,) = op.results
     if not is_compiled(result.dtype):
         return op
-    return Element("hypot_or_doubt", op.operands, (result, Value(f"{result.name}.doubt", BOOL)))
+    return doubtful("hypot", strict, op)
 
 
 @functools.cache
 def is_compiled(dtype: DType) -> bool:
-    """Whether NumPy's function has the bits of the steps that kernels make, on numbers of like and unlike sizes."""
+    """Whether NumPy's function has the bits of a strict kernel's steps: numbers of like and unlike sizes, and NaNs."""
     if dtype.char not in "fd":
         return False
     samples = Samples(7)
@@ -37,6 +38,6 @@ def is_compiled(dtype: DType) -> bool:
     y = samples.normal(3, _TRIED)
     y[1] *= 2.0 ** (samples.below(60, _TRIED) - 30)
     y[2] = x[2] * (1.0 + 2.0**-20 * y[2])
-    x, y = x.astype(dtype), y.astype(dtype)
+    x, y = (np.concatenate([z.astype(dtype).ravel(), w]) for z, w in zip((x, y), beside_nans(dtype), strict=True))
     expected, doubt = length_in_doubt(x, y)
-    return bool(((np.hypot(x, y) == expected) | doubt).all())
+    return bool(((bits(np.hypot(x, y)) == bits(expected)) | doubt).all())

@@ -14,10 +14,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from itertools import product
 
 import numpy as np
 from dynamo_lite.backends.numba.emit_padded import LINE, PaddedLoop
-from dynamo_lite.backends.numba.llvm_text import Lines, scalar_type
+from dynamo_lite.backends.numba.llvm_text import Lines, Seen, mask_type_of, scalar_type
 
 from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.dataclass import dataclass
@@ -41,6 +42,7 @@ from dynamo_lite.program.ir import (
     Value,
     View,
     defined,
+    statuses_of,
     used,
     walk,
 )
@@ -68,8 +70,8 @@ class _Loop:
     label: str
     whole: str
     splats: dict[Value, str]
-    seen_before: dict[str, str] = field(default_factory=dict)
-    seen_after: dict[str, str] = field(default_factory=dict)
+    seen_before: dict[str, Seen] = field(default_factory=dict)
+    seen_after: dict[str, Seen] = field(default_factory=dict)
     last: str = ""
 
 
@@ -241,7 +243,7 @@ class Emitter:
 
     def judge_numbers(self, noted: list[Note]) -> None:
         """What is noted of numbers of which there is one for all lanes, at once: each judgement goes through memory."""
-        for status in dict.fromkeys(one.status for one in noted):
+        for status in statuses_of(noted):
             met = self.lines.either([self.masks[one.condition] for one in noted if one.status == status])
             assert met is not None
             self.judge(met, status)
@@ -405,7 +407,7 @@ class Emitter:
         masked = inner.tail == "masked"
         self.columns = self.names[inner.extent]
         lines.width = 0
-        statuses = {one.status for one in inner.body if isinstance(one, Note)}
+        statuses = statuses_of(inner.body)
         parts = [("vector", width)] if width else []
         if not masked:
             parts.append(("rest", 0))
@@ -426,15 +428,15 @@ class Emitter:
         lines.put(f"  br label %{label}.row")
         lines.put(f"{label}.row:")
         none = {"vector": "zeroinitializer", "rest": "false"}
-        seen = {name: none[name] for name, _ in parts}
+        seen = {name: dict.fromkeys(statuses, none[name]) for name, _ in parts}
         loop = _Loop(inner, label, whole, {})
         if rows is not None:
             lines.put(f"  %{label}.r = phi i64 [ 0, %{label}.head ], [ %{label}.r.next, %{label}.row.end ]")
-            for name, lanes in parts if statuses else ():
-                kind = f"<{lanes} x i1>" if lanes else "i1"
-                edges = f"[ {none[name]}, %{label}.head ], [ %{label}.{name}.all, %{label}.row.end ]"
-                lines.put(f"  %{label}.{name}.before = phi {kind} {edges}")
-                seen[name] = f"%{label}.{name}.before"
+            for (name, lanes), status in product(parts, statuses):
+                stem, kind = f"%{label}.{name}.{status}", mask_type_of(lanes)
+                edges = f"[ {none[name]}, %{label}.head ], [ {stem}.all, %{label}.row.end ]"
+                lines.put(f"  {stem}.before = phi {kind} {edges}")
+                seen[name][status] = f"{stem}.before"
             loop.splats |= self.begin_row(rows, label)
         if width:
             empty = lines.do(f"icmp eq i64 {whole}, 0")
@@ -450,16 +452,15 @@ class Emitter:
         else:
             self.one_by_one(loop, seen)
         lines.put(f"{label}.row.end:")
-        for name, lanes in parts if statuses else ():
-            kind = f"<{lanes} x i1>" if lanes else "i1"
-            before, after = loop.seen_before[name], loop.seen_after[name]
-            lines.put(f"  %{label}.{name}.all = phi {kind} [ {before}, %{label}.left ], [ {after}, %{loop.last} ]")
+        for (name, lanes), status in product(parts, statuses):
+            before, after = loop.seen_before[name][status], loop.seen_after[name][status]
+            edges = f"[ {before}, %{label}.left ], [ {after}, %{loop.last} ]"
+            lines.put(f"  %{label}.{name}.{status}.all = phi {mask_type_of(lanes)} {edges}")
         if rows is not None:
             self.end_row(rows, label)
-        for name, lanes in parts if statuses else ():
+        for (name, lanes), status in product(parts, statuses):
             lines.width = lanes
-            (status,) = statuses
-            self.judge(f"%{label}.{name}.all", status)
+            self.judge(f"%{label}.{name}.{status}.all", status)
         lines.width = 0
 
     def begin_row(self, rows: For, label: str) -> dict[Value, str]:
@@ -509,41 +510,40 @@ class Emitter:
         processor adds the index itself, and of others, as from row to row, a multiplication for each does as well."""
         return f'  {name} = call i64 asm "", "=r,0"(i64 {index})'
 
-    def vectors(self, loop: _Loop, width: int, seen: dict[str, str]) -> None:
+    def vectors(self, loop: _Loop, width: int, seen: dict[str, Seen]) -> None:
         """The whole vectors of a row."""
         lines, label = self.lines, loop.label
         lines.put(f"{label}.vector:")
         index, counted = f"%{label}.i", f"%{label}.counted"
         lines.put(f"  {counted} = phi i64 [ 0, %{label}.row ], [ %{label}.next, %{label}.vector ]")
-        reserved = f"  ; {label}: what was seen"
-        lines.put(reserved)
+        for status, before in seen["vector"].items():
+            edges = f"[ {before}, %{label}.row ], [ %{label}.now.{status}, %{label}.vector ]"
+            lines.put(f"  %{label}.seen.{status} = phi {lines.mask_type} {edges}")
         lines.put(self.not_stepped(index, counted))
-        met = self.at(loop.node, loop.splats, index, "")
-        if met is not None:
-            lines.put(f"  %{label}.seen.now = or {lines.mask_type} %{label}.seen, {met}")
-            edges = f"[ {seen['vector']}, %{label}.row ], [ %{label}.seen.now, %{label}.vector ]"
-            lines.text[lines.text.index(reserved)] = f"  %{label}.seen = phi {lines.mask_type} {edges}"
+        for status, met in self.at(loop.node, loop.splats, index, "").items():
+            lines.put(f"  %{label}.now.{status} = or {lines.mask_type} %{label}.seen.{status}, {met}")
         lines.put(f"  %{label}.next = add i64 %{label}.i, {width}")
         more = lines.do(f"icmp slt i64 %{label}.next, {loop.whole}")
         lines.put(f"  br i1 {more}, label %{label}.vector, label %{label}.left")
         lines.put(f"{label}.left:")
-        if met is not None:
-            edges = f"[ {seen['vector']}, %{label}.row ], [ %{label}.seen.now, %{label}.vector ]"
-            lines.put(f"  %{label}.so.far = phi {lines.mask_type} {edges}")
-            seen["vector"] = f"%{label}.so.far"
+        for status, before in seen["vector"].items():
+            edges = f"[ {before}, %{label}.row ], [ %{label}.now.{status}, %{label}.vector ]"
+            lines.put(f"  %{label}.so.far.{status} = phi {lines.mask_type} {edges}")
+            seen["vector"][status] = f"%{label}.so.far.{status}"
         loop.seen_before |= seen
 
-    def last_vector(self, loop: _Loop, mask: str, seen: dict[str, str]) -> None:
+    def last_vector(self, loop: _Loop, mask: str, seen: dict[str, Seen]) -> None:
         """The last elements of a row, as a vector of which only some lanes count."""
         lines, label = self.lines, loop.label
         lines.put(f"{label}.rest:")
         met = self.at(loop.node, loop.splats, loop.whole, mask)
-        if met is not None:
-            loop.seen_after["vector"] = lines.do(f"or {lines.mask_type} {seen['vector']}, {met}")
+        loop.seen_after["vector"] = {
+            status: lines.do(f"or {lines.mask_type} {seen['vector'][status]}, {now}") for status, now in met.items()
+        }
         lines.put(f"  br label %{label}.row.end")
         loop.last = f"{label}.rest"
 
-    def one_by_one(self, loop: _Loop, seen: dict[str, str]) -> None:
+    def one_by_one(self, loop: _Loop, seen: dict[str, Seen]) -> None:
         """The last elements of a row, one by one."""
         lines, label = self.lines, loop.label
         loop.seen_before |= seen
@@ -551,20 +551,19 @@ class Emitter:
         lines.width = 0
         lines.put(f"{label}.rest:")
         lines.put(f"  %{label}.j = phi i64 [ {loop.whole}, %{label}.left ], [ %{label}.j.next, %{label}.rest ]")
-        reserved = f"  ; {label}: what was seen number by number"
-        lines.put(reserved)
+        for status, before in seen["rest"].items():
+            edges = f"[ {before}, %{label}.left ], [ %{label}.met.now.{status}, %{label}.rest ]"
+            lines.put(f"  %{label}.met.{status} = phi i1 {edges}")
         met = self.at(loop.node, loop.splats, f"%{label}.j", "")
-        if met is not None:
-            lines.put(f"  %{label}.met.now = or i1 %{label}.met, {met}")
-            edges = f"[ {seen['rest']}, %{label}.left ], [ %{label}.met.now, %{label}.rest ]"
-            lines.text[lines.text.index(reserved)] = f"  %{label}.met = phi i1 {edges}"
-            loop.seen_after["rest"] = f"%{label}.met.now"
+        for status, now in met.items():
+            lines.put(f"  %{label}.met.now.{status} = or i1 %{label}.met.{status}, {now}")
+        loop.seen_after["rest"] = {status: f"%{label}.met.now.{status}" for status in met}
         lines.put(f"  %{label}.j.next = add i64 %{label}.j, 1")
         more = lines.do(f"icmp slt i64 %{label}.j.next, {self.columns}")
         lines.put(f"  br i1 {more}, label %{label}.rest, label %{label}.row.end")
         loop.last = f"{label}.rest"
 
-    def at(self, node: For, splats: dict[Value, str], index: str, mask: str) -> str | None:
+    def at(self, node: For, splats: dict[Value, str], index: str, mask: str) -> Seen:
         """Compute the elements from `index` on, at the current width of the lines; what is to be judged of them. mask:
         the lanes that count; the others do what the first one does, so that they report nothing of their own."""
         lines, body = self.lines, node.body
@@ -581,16 +580,15 @@ class Emitter:
                 name = literal(lines, one.memref.dtype, one.memref.number) if constant else ""
                 values.loaded.add(one.result)
                 values.memory[one.result] = name or self.load(one.memref, index, mask)
-        conditions = self.computed(body, values)
-        met = lines.either(conditions)
+        met = self.computed(body, values)
         for one in body:
             if isinstance(one, Store):
                 self.store(one.memref, index, values.in_memory(one.value), mask)
         return met
 
-    def computed(self, body: Iterable[Node], values: Values) -> list[str]:
-        """Compute the operations of a loop's body, and keep what has to be; the conditions that it notes."""
-        conditions = []
+    def computed(self, body: Iterable[Node], values: Values) -> Seen:
+        """Compute the operations of a loop's body, and keep what has to be; what it notes."""
+        conditions: dict[int, list[str]] = {}
         kept = {node.value for node in body if isinstance(node, Keep)}
         for node in body:
             if isinstance(node, Element):
@@ -598,8 +596,12 @@ class Emitter:
                 for value in kept.intersection(node.results):
                     self.sink(value, values)
             elif isinstance(node, Note):
-                conditions.append(values.operand(node.condition))
-        return conditions
+                conditions.setdefault(node.status, []).append(values.operand(node.condition))
+        return self.joined(conditions)
+
+    def joined(self, conditions: dict[int, list[str]]) -> Seen:
+        """Of each status, whether any of its conditions holds."""
+        return {status: self.lines.either(masks) or "" for status, masks in sorted(conditions.items())}
 
     def address(self, memref: Memref, index: str) -> str:
         base = self.reached(memref) if self.reached is not None else self.pointers[memref]

@@ -163,8 +163,7 @@ class _Folding(Emitter):
                 name = literal(lines, memref.dtype, memref.number) if constant else self.lane_load(memref, label, width)
                 values.memory[node.result] = name
                 values.loaded.add(node.result)
-        met = lines.either(self.computed(self.inner.body, values))
-        if met is not None:
+        for met in self.computed(self.inner.body, values).values():  # there is one status at most
             lines.put(f"  %{label}.seen.now = or {lines.mask_type} %{label}.seen, {met}")
         return values.in_memory(sum.next)
 

@@ -164,20 +164,20 @@ class _Iterated(Emitter):
             for values in tiles:
                 if isinstance(node, Element):
                     emit_element(lines, node, values)
-        masks = []
+        conditions: dict[int, list[str]] = {}
         for values in tiles:
-            mask = lines.either([values.operand(node.condition) for node in inner.body if isinstance(node, Note)])
-            masks += [mask] if mask is not None else []
             for node in inner.body:
-                if isinstance(node, Keep):
+                if isinstance(node, Note):
+                    conditions.setdefault(node.status, []).append(values.operand(node.condition))
+                elif isinstance(node, Keep):
                     self.sink(node.value, values)
-        met = lines.either(masks)
+        met = self.joined(conditions)
         handed_on = [inside for inside, _ in inner.last] + [one.next for one in inner.carried]
         for values in tiles:
             for value in handed_on:
                 values.in_memory(value)
-        if met is not None:
-            met = lines.do(f"or {lines.mask_type} %{label}.seen, {met}")
+        for status, now in met.items():
+            met[status] = lines.do(f"or {lines.mask_type} %{label}.seen.{status}, {now}")
         for part, values in zip(parts, tiles, strict=True):
             self.stores(inner.body, part, values, label)
         self.close_rows(label)
@@ -191,20 +191,20 @@ class _Iterated(Emitter):
                 kind = lines.type_of(one.value.dtype)
                 name = f"%{label}.{part}.{one.value.name}"
                 phis.append(f"  {name} = phi {kind} [ {first}, %{label} ], [ {later}, %{again} ]")
-        if met is not None:
-            edges = f"[ zeroinitializer, %{label} ], [ {met}, %{again} ]"
-            phis.append(f"  %{label}.seen = phi {lines.mask_type} {edges}")
+        for status, now in met.items():
+            edges = f"[ zeroinitializer, %{label} ], [ {now}, %{again} ]"
+            phis.append(f"  %{label}.seen.{status} = phi {lines.mask_type} {edges}")
         at = lines.text.index(counter) + 1  # splats were placed before the loop in the meantime
         lines.text[at:at] = phis
         lines.put(f"{label}.end:")
-        masks = [] if met is None else [met]
+        conditions = {status: [now] for status, now in met.items()}
         for values in tiles:
             for inside, after in inner.last:
                 values.same(after, inside)
-            masks += self.computed(self.after, values)
-        met = lines.either(masks)
-        if met is not None:
-            self.judge(met, next(node.status for node in self.nodes if isinstance(node, Note)))
+            for status, now in self.computed(self.after, values).items():
+                conditions.setdefault(status, []).append(now)
+        for status, now in self.joined(conditions).items():
+            self.judge(now, status)
         for part, values in zip(parts, tiles, strict=True):
             self.stores(self.after, part, values)
         lines.put("  br label %tile.end")

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from dynamo_lite.backends.numba.llvm_text import can_mask
+from dynamo_lite.backends.numba.llvm_text import Seen, can_mask
 
 from dynamo_lite._C import abi, kernel_block
-from dynamo_lite.program.ir import ANY, For, Load, Memref, Note, Store, Value, View
+from dynamo_lite.program.ir import ANY, For, Load, Memref, Store, Value, View, statuses_of
 
 if TYPE_CHECKING:
     from dynamo_lite.backends.numba.emit import Emitter
@@ -64,19 +64,19 @@ class PaddedLoop:
         lines.open_loop(width, [memref.dtype for memref in self.memrefs])
         lines.put(f"  br label %{label}.row")
         lines.put(f"{label}.row:")
-        statuses = {one.status for one in self.node.body if isinstance(one, Note)}
-        before, splats = "zeroinitializer", dict[Value, str]()
+        before: Seen = dict.fromkeys(statuses_of(self.node.body), "zeroinitializer")
+        splats: dict[Value, str] = {}
         if self.rows is not None:
             lines.put(f"  %{label}.r = phi i64 [ 0, %{label}.head ], [ %{label}.r.next, %{label}.row.moved ]")
-            if statuses:
-                edges = f"[ {before}, %{label}.head ], [ %{label}.seen.now, %{label}.row.moved ]"
-                before = f"%{label}.before"
-                lines.put(f"  {before} = phi {lines.mask_type} {edges}")
+            for status, none in before.items():
+                edges = f"[ {none}, %{label}.head ], [ %{label}.now.{status}, %{label}.row.moved ]"
+                before[status] = f"%{label}.before.{status}"
+                lines.put(f"  {before[status]} = phi {lines.mask_type} {edges}")
             splats = emitter.begin_row(self.rows, label)
         none = lines.do(f"icmp eq i64 {self.whole}, 0")
         lines.put(f"  br i1 {none}, label %{label}.prepare, label %{label}.pass")
-        self.prepare(before if statuses else "")
-        self.vectors(before if statuses else "", splats)
+        self.prepare(before)
+        self.vectors(before, splats)
         lines.put(f"{label}.left:")
         done = lines.do(f"icmp eq ptr %{label}.table, {self.slots}")
         lines.put(f"  br i1 {done}, label %{label}.finish, label %{label}.check")
@@ -92,8 +92,8 @@ class PaddedLoop:
             lines.put(f"  br label %{label}.row.moved")
             lines.put(f"{label}.row.moved:")
             emitter.end_row(self.rows, label)
-        for status in statuses:
-            emitter.judge(f"%{label}.seen.now", status)
+        for status in before:
+            emitter.judge(f"%{label}.now.{status}", status)
         lines.width = 0
 
     # ---- tables ----
@@ -242,7 +242,7 @@ class PaddedLoop:
 
     # ---- the body ----
 
-    def vectors(self, before: str, splats: dict[Value, str]) -> None:
+    def vectors(self, before: Seen, splats: dict[Value, str]) -> None:
         """The body, over the whole vectors of a row or over the slots. before: what was seen, where that is judged."""
         emitter, lines, label, node = self.emitter, self.lines, self.label, self.node
 
@@ -253,8 +253,8 @@ class PaddedLoop:
         lines.put(f"{label}.pass:")
         either("table", "ptr", self.real, self.slots)
         either("limit", "i64", self.whole, str(node.lanes))
-        if before:
-            either("seen.first", lines.mask_type, before, f"%{label}.so.far")
+        for status, seen in before.items():
+            either(f"first.{status}", lines.mask_type, seen, f"%{label}.so.far.{status}")
         steps = {memref: self.read(memref, abi.PLACE_STRIDE, "i64") for memref in self.stepped}
         few = len(self.memrefs) <= FEW
         pointers = {memref: self.read(memref, abi.PLACE_POINTER, "ptr") for memref in self.memrefs if few}
@@ -262,29 +262,29 @@ class PaddedLoop:
         lines.put(f"{label}.vector:")
         index, counted = f"%{label}.i", f"%{label}.counted"
         lines.put(f"  {counted} = phi i64 [ 0, %{label}.pass ], [ %{label}.next, %{label}.vector ]")
-        if before:
-            edges = f"[ %{label}.seen.first, %{label}.pass ], [ %{label}.seen.now, %{label}.vector ]"
-            lines.put(f"  %{label}.seen = phi {lines.mask_type} {edges}")
+        for status in before:
+            edges = f"[ %{label}.first.{status}, %{label}.pass ], [ %{label}.now.{status}, %{label}.vector ]"
+            lines.put(f"  %{label}.seen.{status} = phi {lines.mask_type} {edges}")
         lines.put(emitter.not_stepped(index, counted))
         emitter.reached = lambda memref: pointers.get(memref) or self.read(memref, abi.PLACE_POINTER, "ptr")
         emitter.steps_now = steps
         met = emitter.at(node, splats, index, "")
         emitter.reached, emitter.steps_now = None, {}
-        if met is not None:
-            lines.put(f"  %{label}.seen.now = or {lines.mask_type} %{label}.seen, {met}")
+        for status, now in met.items():
+            lines.put(f"  %{label}.now.{status} = or {lines.mask_type} %{label}.seen.{status}, {now}")
         lines.put(f"  %{label}.next = add i64 {index}, {node.lanes}")
         more = lines.do(f"icmp slt i64 %{label}.next, %{label}.limit")
         lines.put(f"  br i1 {more}, label %{label}.vector, label %{label}.left")
 
     # ---- the slots ----
 
-    def prepare(self, before: str) -> None:
+    def prepare(self, before: Seen) -> None:
         """Copy a row's last elements to the slots."""
         lines, label = self.lines, self.label
         lines.put(f"{label}.prepare:")
-        if before:
-            edges = f"[ {before}, %{label}.row ], [ %{label}.seen.now, %{label}.check ]"
-            lines.put(f"  %{label}.so.far = phi {lines.mask_type} {edges}")
+        for status, seen in before.items():
+            edges = f"[ {seen}, %{label}.row ], [ %{label}.now.{status}, %{label}.check ]"
+            lines.put(f"  %{label}.so.far.{status} = phi {lines.mask_type} {edges}")
         self.copy_all(self.loaded, True, f"{label}.prepare")
         lines.put(f"  br label %{label}.prepared")
         lines.put(f"{label}.prepared:")

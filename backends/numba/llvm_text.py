@@ -11,6 +11,7 @@ import functools
 import platform
 import struct
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numpy as np
@@ -19,6 +20,12 @@ DType = np.dtype[np.generic]
 BOOL = np.dtype(np.bool_)
 
 INT_TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
+Seen: TypeAlias = dict[int, str]  # of each status that is noted, in which lanes it was
+
+
+def mask_type_of(width: int) -> str:
+    """The LLVM type of a mask of so many lanes; 0 is a single i1."""
+    return f"<{width} x i1>" if width else "i1"
 
 
 class Lines:

@@ -82,8 +82,8 @@ class ArrayBuilder(VectorBuilder):
     """Whole arrays and lists. forward: some operation tells an array that is reversed. sized: numbers that are sizes,
     with the axes. phis: what each that is handed on may be."""
 
-    def __init__(self, elementwise: Elementwise, strict: bool) -> None:
-        super().__init__(elementwise, strict)
+    def __init__(self, elementwise: Elementwise, asks: str) -> None:
+        super().__init__(elementwise, asks)
         self.forward = False
         self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
         self.sized: dict[Value, frozenset[Axis]] = {}

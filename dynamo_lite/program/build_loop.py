@@ -92,7 +92,7 @@ def machine_form(loop: Loop, elementwise: Elementwise) -> Machine | None:
 
 def build_loop(machine: Machine, classes: str, elementwise: Elementwise) -> Routine:
     """The routine of a machine loop. classes: PACKED for an array whose last axis is contiguous, ITERATED where the
-    first one is; ASKS_STRICT after them asks for strict kernels."""
+    first one is; behind them, what kernels are asked for: ASKS_LOOPS, ASKS_STRICT."""
     builder = _Builder(machine, classes, elementwise)
     routine = builder.routine()
     assert builder.rooms <= machine.rooms, "csrc/machine.c keeps as many as the code makes for any strides"
@@ -101,7 +101,7 @@ def build_loop(machine: Machine, classes: str, elementwise: Elementwise) -> Rout
 
 class _Builder(DrawBuilder):
     def __init__(self, machine: Machine, classes: str, elementwise: Elementwise) -> None:
-        super().__init__(elementwise, classes.endswith(abi.ASKS_STRICT))
+        super().__init__(elementwise, classes[len(machine.dtypes) :])
         self.machine = machine
         self.classes = classes
         self.forward = _tells_reversed(machine.loop.body)

@@ -57,14 +57,14 @@ LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, on
 
 
 class VectorBuilder(StepBuilder):
-    """vectors: what is handled as a whole, as Machine has it. strict: of kernels that may meet two NaNs (watch.py).
+    """vectors: what is handled as a whole, as Machine has it. asks: the letters that all kernels are asked for with.
     copied: the bases of arrays of which there are two copies, in place of one object; reshaped_copies: those of arrays
     that need not have been copied, had they been known to lie packed."""
 
-    def __init__(self, elementwise: Elementwise, strict: bool) -> None:
+    def __init__(self, elementwise: Elementwise, asks: str) -> None:
         super().__init__(elementwise)
         self.vectors: set[tuple[int, ...]] = set()
-        self.strict = strict
+        self.asks = asks + abi.ASKS_DIVISION
         self.copied: set[int | None] = set()
         self.reshaped_copies: set[int | None] = set()
         self.rooms = 0
@@ -574,7 +574,7 @@ class VectorBuilder(StepBuilder):
             else:
                 packed = array.strides[-1].number == array.dtype.itemsize
                 letters += abi.CLASS_PACKED if packed else abi.CLASS_SPREAD
-        asks = abi.ASKS_ROWS * rows + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict + abi.ASKS_DIVISION
+        asks = abi.ASKS_ROWS * rows + self.asks
         self.count_loops(sum(op.op == "loop" for op in step.kernel.ops))
         memrefs = tuple(self.memref(array) for array in places)
         self.nodes.append(Launch(step.kernel, letters + asks, memrefs[:n_operands], memrefs[n_operands:]))

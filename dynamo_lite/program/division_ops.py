@@ -4,17 +4,19 @@ NumPy calls `fmod` of the C library for each float, and divides integers one by 
 of a whole vector, in float64 for integers, and cut to an integer t. Of floats a - t * b, rounded once, is what fmod
 gives, but where q was rounded up to an integer: it then has the other sign, and lacks one b. Of integers below 2**52 no
 quotient is rounded up to an integer, since it is at least 1/b away from the next one. What lies beyond (quotients too
-big, infinite, NaN, the least int32, division by 0) is in doubt (backends/kernels/divisions.py).
+big or infinite, two NaNs, the least int32, division by 0) is in doubt (backends/kernels/divisions.py). Of one NaN,
+which stands for data that are missing, a strict kernel gives that NaN, and any other one a NaN, which it reports.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from dynamo_lite.program.element_ops import DType, Writer
+    from dynamo_lite.program.element_ops import DType, EmitPair, Writer
 
 DIVISIONS = {"remainder": np.remainder, "floor_divide": np.floor_divide}
 DIVIDED = "fdilq"  # and the characters of their dtypes
@@ -51,31 +53,39 @@ def _where(lines: Writer, dtype: DType, mask: str, value: str) -> str:
 
 
 def _cut(lines: Writer, dtype: DType, a: str, b: str) -> tuple[str, str, str]:
-    """The quotient of two floats, what fmod leaves but for the sign of a 0, and whether that is in doubt."""
+    """The quotient of two floats, what fmod leaves but for the sign of a 0, and whether it is too big for that. Both
+    are NaN where an operand is, and where fmod divides by 0 or infinity."""
     quotient = lines.op("fdiv", dtype, a, b)
     whole = lines.intrinsic("trunc", dtype, [quotient])
     rest = lines.intrinsic("fma", dtype, [lines.negated(dtype, whole), b, a])
     missing = _where(lines, dtype, _unlike(lines, dtype, rest, a), _with_sign_of(lines, dtype, b, a))
-    known = lines.quiet_compare(
-        "olt", dtype, [lines.intrinsic("fabs", dtype, [quotient]), lines.splat_constant(dtype, _limit(dtype))]
-    )
-    doubt = lines.op("or", BOOL, lines.op("xor", BOOL, known, lines.all_ones(BOOL)), lines.is_nan(dtype, rest))
-    return quotient, lines.op("fadd", dtype, rest, missing), doubt
+    size, limit = lines.intrinsic("fabs", dtype, [quotient]), lines.splat_constant(dtype, _limit(dtype))
+    return quotient, lines.op("fadd", dtype, rest, missing), lines.quiet_compare("oge", dtype, [size, limit])
+
+
+def _of_one_nan(lines: Writer, dtype: DType, args: list[str], quotient: str, of: tuple[str, str]) -> tuple[str, str]:
+    """A result and its doubt with the NaN among the operands, which the quotient is; any other NaN is in doubt."""
+    result, doubt = of
+    single = lines.op("xor", BOOL, *(lines.is_nan(dtype, value) for value in args))
+    other = lines.op("xor", BOOL, single, lines.all_ones(BOOL))
+    odd = lines.op("and", BOOL, lines.is_nan(dtype, result), other)
+    return lines.select(single, dtype, quotient, result), lines.op("or", BOOL, doubt, odd)
 
 
 def _limit(dtype: DType) -> float:
     return 2.0**22 if dtype.itemsize == 4 else 2.0**51
 
 
-def _remainder(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+def _remainder(lines: Writer, dtype: DType, args: list[str], strict: bool) -> tuple[str, str]:
     a, b = args
-    _, rest, doubt = _cut(lines, dtype, a, b)
+    quotient, rest, doubt = _cut(lines, dtype, a, b)
     up = lines.op("fadd", dtype, rest, _where(lines, dtype, _unlike(lines, dtype, rest, b), b))
     none = lines.quiet_compare("oeq", dtype, [rest, lines.zero(dtype)])
-    return lines.select(none, dtype, _with_sign_of(lines, dtype, lines.zero(dtype), b), up), doubt
+    of = lines.select(none, dtype, _with_sign_of(lines, dtype, lines.zero(dtype), b), up), doubt
+    return _of_one_nan(lines, dtype, args, quotient, of) if strict else of
 
 
-def _floor_divide(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+def _floor_divide(lines: Writer, dtype: DType, args: list[str], strict: bool) -> tuple[str, str]:
     """The steps of npy_divmod, so that what these round is rounded."""
     a, b = args
     quotient, rest, doubt = _cut(lines, dtype, a, b)
@@ -87,7 +97,8 @@ def _floor_divide(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, st
     above = lines.quiet_compare("ogt", dtype, [lines.op("fsub", dtype, lower, down), half])
     near = lines.op("fadd", dtype, down, _where(lines, dtype, above, one))
     none = lines.quiet_compare("oeq", dtype, [lower, lines.zero(dtype)])
-    return lines.select(none, dtype, _with_sign_of(lines, dtype, lines.zero(dtype), quotient), near), doubt
+    of = lines.select(none, dtype, _with_sign_of(lines, dtype, lines.zero(dtype), quotient), near), doubt
+    return _of_one_nan(lines, dtype, args, quotient, of) if strict else of
 
 
 def _least(dtype: DType) -> int:
@@ -118,15 +129,18 @@ def _of_integers(remainder: bool) -> Any:
     return emit
 
 
-def meaning_in_doubt(name: str) -> Any:
-    """What NumPy gives, and whether that is in doubt."""
+def meaning_in_doubt(name: str, strict: bool) -> Any:
+    """What NumPy gives, and whether that is in doubt; where it is not strict, also NaN in place of a number."""
 
     def meaning(a: Any, b: Any) -> tuple[Any, Any]:
         with np.errstate(all="ignore"):
             result = DIVISIONS[name](a, b)
             if result.dtype.kind == "f":
-                quotient = np.abs(np.divide(a, b))
-                return result, ~(quotient < _limit(result.dtype)) | np.isinf(b) | np.isnan(a)
+                big = np.abs(np.divide(a, b)) >= _limit(result.dtype)
+                nan = np.isnan(result) | np.isinf(b)
+                if strict:
+                    return result, big | (nan & (np.isnan(a) == np.isnan(b)))
+                return np.where(nan, np.nan, result).astype(result.dtype)[()], big
         far = a == _least(result.dtype) if result.dtype.itemsize < 8 else _is_far(a) | _is_far(b)
         return result, (b == 0) | far
 
@@ -137,9 +151,9 @@ def _is_far(x: Any) -> Any:
     return (x < -EXACT) | (x >= EXACT)
 
 
-EMITTED = {
-    ("remainder", "f"): _remainder,
-    ("floor_divide", "f"): _floor_divide,
-    ("remainder", "i"): _of_integers(True),
-    ("floor_divide", "i"): _of_integers(False),
-}
+# By the name of the operation and the letter of its class, whether what is emitted is strict.
+EMITTED: dict[tuple[str, str, bool], EmitPair] = {
+    (name, "f", strict): partial(emit, strict=strict)
+    for name, emit in (("remainder", _remainder), ("floor_divide", _floor_divide))
+    for strict in (True, False)
+} | {("remainder", "i", True): _of_integers(True), ("floor_divide", "i", True): _of_integers(False)}

@@ -595,13 +595,19 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         rows[name, "f"] = ElementOp(functools.partial(_extreme_of, name), emit, raises=True, offered=False)
         doubted = functools.partial(_with_doubt, name)
         rows[f"{name}_or_doubt", "f"] = ElementOp(doubted, emit, raises=True, offered=False, emit_pair=pair)
-    for (name, letter), divided in EMITTED.items():
-        rows[f"{name}_or_doubt", letter] = ElementOp(
-            meaning_in_doubt(name), _first_of(divided), raises=True, offered=False, emit_pair=divided
+    for (name, letter, strict), divided in EMITTED.items():
+        rows[f"{name}_or_{'doubt' if strict else 'nan'}", letter] = ElementOp(
+            meaning_in_doubt(name, strict), _first_of(divided), raises=True, offered=False, emit_pair=divided
         )
-    rows["hypot_or_doubt", "f"] = ElementOp(
-        length_in_doubt, _first_of(emit_length), raises=True, offered=False, emit_pair=emit_length
-    )
+    for strict in (True, False):
+        length = functools.partial(emit_length, strict=strict)
+        rows[f"hypot_or_{'doubt' if strict else 'nan'}", "f"] = ElementOp(
+            functools.partial(length_in_doubt, strict=strict),
+            _first_of(length),
+            raises=True,
+            offered=False,
+            emit_pair=length,
+        )
     for step, name, predicate in (("least", "minimum", "olt"), ("greatest", "maximum", "ogt")):
         kept = functools.partial(_extreme_of, name)
         rows[step, "f"] = ElementOp(kept, _extreme(predicate), raises=True, offered=False)

@@ -401,6 +401,11 @@ def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
             yield from walk(body)
 
 
+def statuses_of(nodes: Iterable[Node]) -> list[int]:
+    """The statuses of what is noted in a body."""
+    return sorted({node.status for node in nodes if isinstance(node, Note)})
+
+
 def renamed(node: Node, name: Callable[[Any], Any]) -> Node:
     """A node of a Routine with other values and memrefs in place of those that it uses, its bodies aside."""
     if isinstance(node, Element):  # most are, and this is done in every pass

@@ -5,7 +5,8 @@ it lies in the middle between two float32, as far as can be told, no trial says 
 corrected by what its own square lacks (C. F. Borges, An improved algorithm for hypot(a, b), 2019, without fused
 operations). Whether that gives the library's bits is tried out (backends/kernels/lengths.py): the nearest double is
 another number for one pair in two hundred. Where one number is so small that it does not count, the sum of both is the
-result. What is huge, infinite or NaN, or both tiny, is in doubt.
+result. What is huge or infinite, two NaNs, and two tiny numbers are in doubt. Of one NaN, which stands for data that
+are missing, a strict kernel gives that NaN, and any other one a NaN, which it reports.
 """
 
 from __future__ import annotations
@@ -24,30 +25,47 @@ LOST, MIDDLE = 29, 2**28  # the last bits that a float32 lacks, and half of the 
 NOTHING = 2.0**-54  # of the greater number: the smaller one does not count
 
 
+def _of_one_nan(lines: Writer, dtype: DType, args: list[str], of: tuple[str, str]) -> tuple[str, str]:
+    """A result and its doubt with the NaN among the operands, which their sum is; any other NaN is in doubt."""
+    result, doubt = of
+    single = lines.op("xor", BOOL, *(lines.is_nan(dtype, value) for value in args))
+    other = lines.op("xor", BOOL, single, lines.all_ones(BOOL))
+    odd = lines.op("and", BOOL, lines.is_nan(dtype, result), other)
+    return lines.select(single, dtype, lines.op("fadd", dtype, *args), result), lines.op("or", BOOL, doubt, odd)
+
+
 def _in_double(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    """NB: what is in doubt is computed as 0, so that it sets no flags."""
     wide = [lines.convert("fpext", dtype, DOUBLE, value) for value in args]
     squares = [lines.op("fmul", DOUBLE, value, value) for value in wide]
     length = lines.intrinsic("sqrt", DOUBLE, [lines.op("fadd", DOUBLE, *squares)])
     most = float(np.finfo(np.float32).max) / 2
-    known = lines.quiet_compare("ole", DOUBLE, [length, lines.splat_constant(DOUBLE, most)])
+    unknown = lines.quiet_compare("ogt", DOUBLE, [length, lines.splat_constant(DOUBLE, most)])
     least = lines.splat_constant(DOUBLE, float(np.finfo(np.float32).tiny))  # below, rounding reports an underflow
-    zero = lines.quiet_compare("oeq", DOUBLE, [length, lines.zero(DOUBLE)])
-    normal = lines.op("or", BOOL, zero, lines.quiet_compare("oge", DOUBLE, [length, least]))
+    some = lines.quiet_compare("ogt", DOUBLE, [length, lines.zero(DOUBLE)])
+    tiny = lines.op("and", BOOL, some, lines.quiet_compare("olt", DOUBLE, [length, least]))
     integers = np.dtype(np.int64)
     lost = lines.op("and", integers, lines.bits_of(DOUBLE, length), lines.splat_bits(integers, 2**LOST - 1))
     from_middle = lines.op("sub", integers, lost, lines.splat_bits(integers, MIDDLE - 1))
-    clear = lines.compare("uge", integers, from_middle, lines.splat_bits(integers, 3))
-    sure = lines.op("and", BOOL, clear, lines.op("and", BOOL, known, normal))
-    safe = lines.select(sure, DOUBLE, length, lines.zero(DOUBLE))
-    doubt = lines.op("xor", BOOL, sure, lines.all_ones(BOOL))
+    near = lines.compare("ult", integers, from_middle, lines.splat_bits(integers, 3))
+    doubt = lines.op("or", BOOL, near, lines.op("or", BOOL, unknown, tiny))
+    safe = lines.select(doubt, DOUBLE, lines.zero(DOUBLE), length)
     return lines.convert("fptrunc", DOUBLE, dtype, safe), doubt
 
 
-def emit_length(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+def emit_length(lines: Writer, dtype: DType, args: list[str], strict: bool) -> tuple[str, str]:
     """The length, and whether it is in doubt."""
-    if dtype != DOUBLE:
-        return _in_double(lines, dtype, args)
+    of = _length(lines, dtype, args) if dtype == DOUBLE else _in_double(lines, dtype, args)
+    if strict:  # NB: infinite beside NaN is infinite
+        infinite = [lines.splat_constant(dtype, np.inf)]
+        sizes = (lines.intrinsic("fabs", dtype, [value]) for value in args)
+        masks = (lines.quiet_compare("oeq", dtype, [size, *infinite]) for size in sizes)
+        result, doubt = _of_one_nan(lines, dtype, args, of)
+        of = result, lines.op("or", BOOL, doubt, lines.op("or", BOOL, *masks))
+    return of
 
+
+def _length(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
     def op(name: str, *operands: str) -> str:
         return lines.op(name, dtype, *operands)
 
@@ -58,16 +76,12 @@ def emit_length(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]
     swapped = lines.quiet_compare("olt", dtype, [one, other])
     x, y = lines.select(swapped, dtype, other, one), lines.select(swapped, dtype, one, other)
     small = lines.quiet_compare("ole", dtype, [y, times(NOTHING, x)])
-    inside = lines.op(
-        "and",
-        BOOL,
-        lines.quiet_compare("ole", dtype, [x, lines.splat_constant(dtype, MOST)]),
-        lines.quiet_compare("oge", dtype, [y, lines.splat_constant(dtype, LEAST)]),
-    )
-    usual = lines.op("and", BOOL, inside, lines.op("xor", BOOL, small, lines.all_ones(BOOL)))
-    simple = lines.op("and", BOOL, small, lines.quiet_compare("ole", dtype, [x, lines.splat_constant(dtype, MOST)]))
+    huge = lines.quiet_compare("ogt", dtype, [x, lines.splat_constant(dtype, MOST)])
+    tiny = lines.quiet_compare("olt", dtype, [y, lines.splat_constant(dtype, LEAST)])
+    others = lines.op("or", BOOL, small, lines.op("or", BOOL, huge, tiny))
+    doubt = lines.op("or", BOOL, huge, lines.op("and", BOOL, tiny, lines.op("xor", BOOL, small, lines.all_ones(BOOL))))
     two = lines.splat_constant(dtype, 2.0)  # what is not computed so sets no flags
-    a, b = lines.select(usual, dtype, x, two), lines.select(usual, dtype, y, two)
+    a, b = lines.select(others, dtype, two, x), lines.select(others, dtype, two, y)
     h = lines.intrinsic("sqrt", dtype, [op("fadd", op("fmul", a, a), op("fmul", b, b))])
     near = lines.quiet_compare("ole", dtype, [h, times(2.0, b)])
     by_b, by_a = op("fsub", h, b), op("fsub", h, a)
@@ -84,30 +98,40 @@ def emit_length(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]
         op("fadd", op("fmul", op("fsub", times(4.0, by_a), b), b), op("fmul", by_a, by_a)),
     )
     h = op("fsub", h, op("fdiv", op("fadd", first, second), times(2.0, h)))
-    zero = lines.zero(dtype)
-    added = op("fadd", lines.select(simple, dtype, x, zero), lines.select(simple, dtype, y, zero))
-    doubt = lines.op("xor", BOOL, lines.op("or", BOOL, usual, simple), lines.all_ones(BOOL))
-    return lines.select(usual, dtype, h, added), doubt
+    return lines.select(others, dtype, op("fadd", x, y), h), doubt
 
 
-def length_in_doubt(one: Any, other: Any) -> tuple[Any, Any]:
+def length_in_doubt(one: Any, other: Any, strict: bool = True) -> tuple[Any, Any]:
     """The same of NumPy's arrays and scalars."""
+    one, other = np.asarray(one), np.asarray(other)
     with np.errstate(all="ignore"):
-        if np.asarray(one).dtype != DOUBLE:
-            squares = (np.square(np.asarray(value).astype(DOUBLE)) for value in (one, other))
-            length = np.sqrt(sum(squares))
-            limits = np.finfo(np.float32)
-            sure = (length == 0) | ((length >= float(limits.tiny)) & (length <= float(limits.max) / 2))
-            lost = np.asarray(length, DOUBLE).view(np.int64) & (2**LOST - 1)
-            sure = sure & (abs(lost - MIDDLE) > 1)
-            return np.where(sure, length, 0.0).astype(np.float32)[()], ~sure
-        x, y = np.maximum(np.abs(one), np.abs(other)), np.minimum(np.abs(one), np.abs(other))
-        small = y <= NOTHING * x
-        usual, simple = (x <= MOST) & (y >= LEAST) & ~small, small & (x <= MOST)
-        a, b = np.where(usual, x, 2.0), np.where(usual, y, 2.0)
-        h = np.sqrt(a * a + b * b)
-        near, by_b, by_a = h <= 2 * b, h - b, h - a
-        first = np.where(near, a * (2 * by_b - a), 2 * by_a * (a - 2 * b))
-        second = np.where(near, (by_b - 2 * (a - b)) * by_b, (4 * by_a - b) * b + by_a * by_a)
-        h = h - (first + second) / (2 * h)
-        return np.where(usual, h, np.where(simple, x, 0.0) + np.where(simple, y, 0.0))[()], ~(usual | simple)
+        length, doubt = (_length_of if one.dtype == DOUBLE else _in_double_of)(np.abs(one), np.abs(other))
+        if strict:
+            single = np.isnan(one) ^ np.isnan(other)
+            odd = (np.isnan(length) & ~single) | np.isinf(one) | np.isinf(other)
+            length, doubt = np.where(single, one + other, length), doubt | odd
+    return length[()], doubt[()]
+
+
+def _in_double_of(one: Any, other: Any) -> tuple[Any, Any]:
+    squares = (np.square(value.astype(DOUBLE)) for value in (one, other))
+    length = np.sqrt(sum(squares))
+    limits = np.finfo(np.float32)
+    unknown = (length > float(limits.max) / 2) | ((length > 0) & (length < float(limits.tiny)))
+    lost = np.asarray(length, DOUBLE).view(np.int64) & (2**LOST - 1)
+    doubt = unknown | (abs(lost - MIDDLE) <= 1)
+    return np.where(doubt, 0.0, length).astype(np.float32), doubt
+
+
+def _length_of(one: Any, other: Any) -> tuple[Any, Any]:
+    swapped = one < other
+    x, y = np.where(swapped, other, one), np.where(swapped, one, other)
+    small, huge, tiny = y <= NOTHING * x, x > MOST, y < LEAST
+    others = small | huge | tiny
+    a, b = np.where(others, 2.0, x), np.where(others, 2.0, y)
+    h = np.sqrt(a * a + b * b)
+    near, by_b, by_a = h <= 2 * b, h - b, h - a
+    first = np.where(near, a * (2 * by_b - a), 2 * by_a * (a - 2 * b))
+    second = np.where(near, (by_b - 2 * (a - b)) * by_b, (4 * by_a - b) * b + by_a * by_a)
+    h = h - (first + second) / (2 * h)
+    return np.where(others, x + y, h), huge | (tiny & ~small)

@@ -28,6 +28,16 @@ def meets_nan(op: Element) -> bool:
     return name_fits and op.results[0].dtype.kind == "f" and op.operands[0] is not op.operands[1]
 
 
+def is_doubtful(op: Element) -> bool:
+    """Whether the second result says where the first one may be another than NumPy's."""
+    return op.op.endswith(("_or_doubt", "_or_nan"))
+
+
+def gives_any_nan(op: Element) -> bool:
+    """Whether the result is NaN where an operand is, but maybe another NaN than NumPy's."""
+    return op.op.endswith("_or_nan")
+
+
 def strict_test(op: Element) -> tuple[str, tuple[Value, ...]]:
     """What tells, of an operation that meets NaNs, whether NumPy may have other bits: an operation and its operands."""
     return ("odd_nan", op.results) if op.op in STEPS else ("nans_differ", op.operands)
@@ -36,7 +46,7 @@ def strict_test(op: Element) -> tuple[str, tuple[Value, ...]]:
 def spreads_nan(op: Element) -> bool:
     """Whether the result is NaN where an operand is, or else in doubt."""
     return (
-        (op.op in ARITHMETIC or op.op in FUSED or is_extreme(op))
+        (op.op in ARITHMETIC or op.op in FUSED or is_extreme(op) or gives_any_nan(op))
         and op.results[0].dtype.kind == "f"
         and all(value.dtype.kind == "f" for value in op.operands)
     )

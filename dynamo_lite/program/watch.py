@@ -29,7 +29,7 @@ from dynamo_lite.program.ir import (
     Value,
     walk,
 )
-from dynamo_lite.program.nans import meets_nan, spreads_nan, strict_test
+from dynamo_lite.program.nans import gives_any_nan, is_doubtful, meets_nan, spreads_nan, strict_test
 
 BOOL: DType = np.dtype(np.bool_)
 
@@ -37,11 +37,9 @@ BOOL: DType = np.dtype(np.bool_)
 def watch(function: Function, strict: bool) -> Function:
     """The function that says what it met; strict: two NaNs, not any."""
     ops = [node for node in walk(function.body) if isinstance(node, Element)]
-    doubts = any(op.op.endswith("_or_doubt") for op in ops)
-    if not doubts and not any(map(meets_nan, ops)):
+    if not any(meets_nan(op) or is_doubtful(op) for op in ops):
         return function  # what is noted already has a plain watch's status, or a strict one's
-    status = abi.RETURNED_NAN if strict else abi.RETURNED_MET_NAN
-    watcher = _Watcher(strict, abi.RETURNED_MET_DOUBT if doubts else status)
+    watcher = _Watcher(strict, abi.RETURNED_NAN if strict else abi.RETURNED_MET_NAN)
     return replace(function, body=watcher.steps(function.body))
 
 
@@ -64,12 +62,8 @@ class _Watcher:
                 result += self.tests(list(met))
                 result.append(loop)
             else:
-                result.append(self.restated(node))
+                result.append(node)
         return tuple(result)
-
-    def restated(self, node: Node) -> Node:
-        """What is noted already, with this watch's status."""
-        return replace(node, status=self.status) if isinstance(node, Note) else node
 
     def test(self, value: Value) -> tuple[Node, Node]:
         """A test whether a value is NaN."""
@@ -115,7 +109,6 @@ class _Watcher:
 
     def after_ops(self, nodes: tuple[Node, ...], added: list[Node]) -> tuple[Node, ...]:
         """The nodes with some before the stores."""
-        nodes = tuple(map(self.restated, nodes))
         at = next((place for place, node in enumerate(nodes) if isinstance(node, Store | Keep)), len(nodes))
         return (*nodes[:at], *added, *nodes[at:])
 
@@ -129,7 +122,7 @@ class _Watcher:
                 result += [Element(test, operands, (found,)), Note(found, self.status)]
         else:
             result += self.tests(tests)
-        return result + [Note(op.results[1], self.status) for op in ops if op.op.endswith("_or_doubt")]
+        return result + [Note(op.results[1], abi.RETURNED_MET_DOUBT) for op in ops if is_doubtful(op)]
 
 
 def _calls(loop: For) -> bool:
@@ -142,7 +135,7 @@ def _replaced(nodes: tuple[Node, ...], old: Node, new: tuple[Node, ...]) -> tupl
 
 
 def tests_of(ops: Sequence[Element], numbers: set[Value]) -> tuple[list[Value], dict[Value, None]]:
-    """Values that are NaN if two NaNs may have met, and numbers that must be no NaN for that."""
+    """Values that are NaN if NumPy may have another NaN somewhere, and numbers that must be no NaN for that."""
     spreading: dict[Value, Element] = {}  # of a value, the first operation that hands its NaN on
     for op in reversed(ops):
         if spreads_nan(op):
@@ -157,6 +150,8 @@ def tests_of(ops: Sequence[Element], numbers: set[Value]) -> tuple[list[Value], 
             met |= single
             if len(set(op.operands)) - len(single) > 1:
                 pending.add(value)
+        elif gives_any_nan(op):
+            pending.add(value)
         if value in pending:
             if value in spreading:
                 pending.add(spreading[value].results[0])
@@ -185,8 +180,11 @@ def _lasting_tests(
     while (left := {value for value in lasting if following[value] & lasting}) != lasting:
         lasting = left
     tests, single = tests_of(ops, numbers)
-    meeting = [op for op in ops if meets_nan(op) and len(set(op.operands) - set(single)) > 1]
-    met = {op.results[0] for op in meeting}
+    met = {
+        op.results[0]
+        for op in ops
+        if gives_any_nan(op) or (meets_nan(op) and len(set(op.operands) - set(single)) > 1)
+    }
     reached: set[Value] = set()
     todo = list(met & lasting)
     while todo:

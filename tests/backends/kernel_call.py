@@ -66,7 +66,7 @@ def run_kernel(kernel: Kernel, operands: list[Array], results: list[Array]) -> s
     """
     before = [array.copy() for array in (*operands, *results)]
     status, flags = _run(kernel, operands, results, "")
-    if status == abi.RETURNED_MET_DOUBT:  # as the launcher does, the next time
+    if status & abi.RETURNED_MET_DOUBT:  # as the launcher does, the next time
         for array, held in zip((*operands, *results), before, strict=True):
             if array.flags.writeable:
                 array[...] = held

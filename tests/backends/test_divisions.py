@@ -70,6 +70,24 @@ def test_special_floats(fn: Callable[..., Any], dtype: str) -> None:
             same(fn, x, y)
 
 
+@pytest.mark.skipif(not is_compiled(np.dtype(float)), reason="another processor")
+@pytest.mark.parametrize("fn", (lambda x, y: abs(x % y), lambda x, y: abs(x // y)))
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+def test_missing_data_are_in_no_doubt(fn: Callable[..., Any], dtype: str) -> None:
+    nans = (np.arange(19, dtype=f"u{dtype[1]}") | np.array(np.nan, dtype).view(f"u{dtype[1]}")).view(dtype)
+    nans[::3] *= -1
+    numbers = np.linspace(-5.0, 7.2, 19).astype(dtype)
+    some = np.where(np.arange(19) % 4 == 1, nans, numbers)
+    for x, y in ((nans, numbers), (numbers, nans), (some, nans.dtype.type(360.0)), (some, numbers[::-1].copy())):
+        same(fn, x, y, calls=4)
+        fast = dynamo_lite.compile(fn, **WHATEVER_PAYS)
+        for _ in range(4):
+            fast(x, y)
+        assert fast.stats()["declines"] == 1  # the first one knew that it was a NaN, but not which
+        fast(np.full(19, 1e30, dtype), np.full(19, 1e-3, dtype))
+        assert fast.stats()["declines"] == 2  # by those steps still, not by NumPy's loop
+
+
 @pytest.mark.parametrize("fn", FUNCTIONS)
 @pytest.mark.parametrize("char", "bhilBHIL")
 def test_integers(fn: Callable[..., Any], char: str) -> None:

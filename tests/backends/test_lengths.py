@@ -51,6 +51,24 @@ def test_special_numbers(dtype: str) -> None:
             same(x, y)
 
 
+@pytest.mark.skipif(not lengths.is_compiled(np.dtype(float)), reason="another C library")
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+def test_missing_data_are_in_no_doubt(dtype: str) -> None:
+    nans = (np.arange(19, dtype=f"u{dtype[1]}") | np.array(np.nan, dtype).view(f"u{dtype[1]}")).view(dtype)
+    nans[::3] *= -1
+    numbers = np.linspace(-5.0, 7.0, 19).astype(dtype)
+    for x, y in ((nans, numbers), (numbers, nans), (numbers, np.where(numbers > 3, nans, numbers))):
+        expected, doubt = length_in_doubt(x, y)
+        assert not doubt.any() and np.isnan(expected).any()
+        same(x, y, calls=4)
+        fast = dynamo_lite.compile(length, options={"cost_model": False})
+        for _ in range(4):
+            fast(x, y)
+        assert fast.stats()["declines"] == 1  # the first one knew that it was a NaN, but not which
+        fast(np.full(19, np.inf, dtype), y)
+        assert fast.stats()["declines"] == 2  # by those steps still, not by NumPy's loop
+
+
 def test_a_middle_between_two_numbers_is_in_doubt() -> None:
     x, y = np.array([3.0, 7591401.0], np.float32), np.array([4.0, 15124320.0], np.float32)  # 16922601.0 is no float32
     expected, doubt = length_in_doubt(x, y)

@@ -25,9 +25,14 @@ QUOTIENTS = ("floor_divide", "remainder")
 N = 61
 
 
+def base_of(name: str) -> str:
+    """What NumPy calls an operation that may be in doubt."""
+    return name.removesuffix("_or_doubt").removesuffix("_or_nan")
+
+
 def arity(name: str) -> int:
     """How many operands an operation has."""
-    base = name.removesuffix("_or_doubt").removesuffix("_or_overflow")
+    base = base_of(name).removesuffix("_or_overflow")
     if name in FUSED:
         return 3
     if name == "quotient":
@@ -75,7 +80,7 @@ def test_row(name: str, letter: str, lanes: int) -> None:
             if letter == "i":
                 divides &= (samples[0] != np.iinfo(char).min) | (samples[1] != -1)
             samples = [sample[divides] for sample in samples]
-        if name.removesuffix("_or_doubt") in QUOTIENTS and name not in QUOTIENTS:  # what is in doubt sets flags
+        if base_of(name) in QUOTIENTS and name not in QUOTIENTS:  # what is in doubt sets flags
             _, doubt = ROWS[name, letter].meaning(*samples)
             if letter == "i":
                 doubt = doubt | ((samples[0] == np.iinfo(char).min) & (samples[1] == -1))

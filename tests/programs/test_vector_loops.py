@@ -48,6 +48,17 @@ def one_element_read(x, y, n):
 
 
 @program
+def lengths_and_rests(x, y, n):
+    s = 0.0
+    for _ in range(n):
+        r = np.hypot(x, y)
+        x = (x + 0.3 * r) % 6.25
+        y = np.clip(y * 0.5 + r // 3.0, -2.0, 2.0)
+        s += x[0] + y.sum()
+    return x, y, s
+
+
+@program
 def summed(x, y, n):
     s = 0.0
     for _ in range(n):
@@ -458,3 +469,19 @@ def test_what_an_iteration_hands_on_is_nobody_elses() -> None:
         if n > 1:
             one[...] = two[...] = 7.0
     assert x.tolist() == [0.0, 1.0, 2.0, 3.0] and y.tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("size", (3, 8, 40, 1000))
+def test_what_is_in_doubt_goes_by_numpys_loops(backend: str, size: int) -> None:
+    fast = dynamo_lite.compile(lengths_and_rests, backend=backend, options=OPTIONS)
+    numbers = np.linspace(-3.0, 5.0, size)
+    missing = np.where(np.arange(size) % 3 == 1, np.nan, numbers)
+    special = np.resize([np.inf, -0.0, 0.0, 1e300, -np.nan, 5e-324, -1e-200, 3.0], size)
+    with np.errstate(all="ignore"):
+        for x in (numbers, missing, -missing, special, numbers, special[::-1].copy(), numbers):
+            for y in (numbers[::-1].copy(), missing, special):
+                expected, found = lengths_and_rests(x.copy(), y.copy(), 4), fast(x.copy(), y.copy(), 4)
+                for one, other in zip(expected, found, strict=True):
+                    assert type(one) is type(other) and one.tobytes() == other.tobytes()
+    assert machines_of(fast) or backend == "reference"
