@@ -357,7 +357,8 @@ join_called(DlRun *run)
 }
 
 /* NB: products with an inverse are the quotient unless one of them is too small for all of its digits, which the
- * processor notes as an underflow (backends/kernels/quotients.py). */
+ * processor notes as an underflow (backends/kernels/quotients.py). A NaN that arises from what is none is an invalid
+ * operation; code that is strict has not asked which others it met (dynamo_lite/program/watch.py). */
 DlStatus
 dl_flags_judge(DlRun *run)
 {
@@ -365,6 +366,10 @@ dl_flags_judge(DlRun *run)
     if (program != NULL && run->flags & DL_FP_UNDER && run->program->inverts && !(program->care & DL_DIVIDES)) {
         program->care |= DL_DIVIDES;
         return dl_decline(run, DL_REASON_SMALL);
+    }
+    if (program != NULL && run->flags & DL_FP_INVALID && (program->care & (DL_HAS_STRICT | DL_EACH)) == DL_HAS_STRICT) {
+        program->care |= DL_EACH;
+        return dl_decline(run, DL_REASON_NAN);
     }
     if (note_reported(run) < 0) {
         return -1;

@@ -46,15 +46,17 @@ typedef struct {
     unsigned flags;   /* gathered by dl_invoke_loop */
 } DlBlock;
 
-/* How careful code is, as bits: it asks which of two NaNs NumPy would keep; it computes extremes by NumPy's loops; it
- * divides by numbers. And whether it is optimised (of loops compiled whole, which may be brief). */
-enum { DL_STRICT = 1, DL_BY_LOOPS = 2, DL_DIVIDES = 4, DL_LASTS = 8 };
+/* How careful code is, as bits: it asks whether NaNs go in that differ, of which NumPy may keep either; it computes by
+ * NumPy's loops what may be in doubt; it divides by numbers; it is optimised (of loops compiled whole, which may be brief);
+ * it asks of each operation which NaNs meet, for some arise in the midst. And of a program, that some code is strict. */
+enum { DL_STRICT = 1, DL_BY_LOOPS = 2, DL_DIVIDES = 4, DL_LASTS = 8, DL_EACH = 16, DL_HAS_STRICT = 32 };
 
 /* As careful as a kernel, or a program that is so careful, needs it. */
 static inline int
 dl_care_of(const DlKernel *kernel, int care)
 {
-    return kernel->care | (kernel->inverts ? care : care & ~DL_DIVIDES);
+    int all = kernel->care | (care & ~DL_HAS_STRICT);
+    return all & ~((kernel->inverts ? 0 : DL_DIVIDES) | (all & DL_STRICT ? 0 : DL_EACH));
 }
 
 /* As careful as a kernel's data have shown it must be. What one kernel meets, the program's others will. */
@@ -76,6 +78,9 @@ DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes,
 /* Behind a run of a loop compiled whole that began at a time in ns: code that is not optimised is asked for anew, by
  * DL_LASTS, once its runs have taken LASTING_NS. */
 void dl_variant_ran(DlVariant *variant, int64_t began);
+
+/* Have later code of this kernel, and of the program, be as careful as what was returned asks for. */
+void dl_kernel_learn(DlRun *run, DlKernel *kernel, int32_t failed);
 
 /* Decline because the kernel returned `failed`, which is not 0. */
 DlStatus dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed);

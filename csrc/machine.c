@@ -640,9 +640,7 @@ stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
     if (returned == 0 || returned == DL_RETURNED_LOOKED) { /* which has given its reason, or set an error */
         return returned ? looked : 0;
     }
-    if (returned & DL_RETURNED_MET_NAN) { /* by a kernel that is not strict */
-        self->kernel.care |= DL_STRICT;
-    }
+    dl_kernel_learn(run, &self->kernel, returned);
     if (returned & DL_RETURNED_MET_DOUBT) {
         self->kernel.care |= DL_BY_LOOPS;
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dynamo_lite.program.element_ops import EXTREMES, STEPS
 from dynamo_lite.program.ir import Element, Function, Load, Node, Store, Value, walk
@@ -50,6 +50,37 @@ def spreads_nan(op: Element) -> bool:
         and op.results[0].dtype.kind == "f"
         and all(value.dtype.kind == "f" for value in op.operands)
     )
+
+
+def keeps_bits(op: Element) -> bool:
+    """Whether the result, where it is NaN, is an operand that is, bit by bit, or has set the invalid flag."""
+    if op.op in ("where", "copy", "positive"):
+        return True
+    return spreads_nan(op) and op.op not in ("negative", "cast")
+
+
+def meeting(ops: Sequence[Element], known: set[Value]) -> list[list[Value]]:
+    """Groups of values of which two may meet where NumPy keeps the one or the other, if both are NaN: what goes into
+    operations that keep the bits of a NaN. known: these are no NaN."""
+    sources: dict[Value, dict[Value, None]] = {value: {} for value in known}
+
+    def of(operands: Sequence[Value]) -> dict[Value, None]:
+        found: dict[Value, None] = {}
+        for value in operands:
+            found |= sources.setdefault(value, {value: None} if value.dtype.kind == "f" else {})
+        return found
+
+    groups: dict[Value, dict[Value, None]] = {}  # of each source, those that may meet it
+    for op in ops:
+        if keeps_bits(op):
+            sources[op.results[0]] = of(op.operands)
+        if meets_nan(op) and op.op not in STEPS:
+            joined: dict[Value, None] = {}
+            for source in of(op.operands):
+                joined |= groups.get(source, {source: None})
+            groups |= dict.fromkeys(joined, joined)
+    unlike = {id(group): list(group) for group in groups.values()}
+    return [values for values in unlike.values() if len(values) > 1]
 
 
 class Origins:

@@ -3,7 +3,9 @@
     v2 = add(v0, v1); store r0[i] = v2  ->  v2 = add(v0, v1); v2.nan = unordered(v2, v2); note v2.nan: 2; store ...
 
 A plain watch looks whether a result is NaN at all: arithmetic on NaN is NaN, so the last value of a chain tells of all.
-A strict one looks at every pair of operands, whether these are NaNs with other bits.
+A strict one looks whether NaNs with other bits go in. Where all that go in are alike, so are all that meet, but for one
+that arises in the midst: the processor notes an invalid operation then, and the program asks for a watch of each
+operation (csrc/errstate.c), as it does where those that go in differ. That looks at every pair of operands.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
+from dynamo_lite.program.element_ops import STEPS
 from dynamo_lite.program.ir import (
     DType,
     Element,
@@ -29,23 +32,24 @@ from dynamo_lite.program.ir import (
     Value,
     walk,
 )
-from dynamo_lite.program.nans import gives_any_nan, is_doubtful, meets_nan, spreads_nan, strict_test
+from dynamo_lite.program.nans import gives_any_nan, is_doubtful, meeting, meets_nan, spreads_nan, strict_test
 
 BOOL: DType = np.dtype(np.bool_)
 
 
-def watch(function: Function, strict: bool) -> Function:
-    """The function that says what it met; strict: two NaNs, not any."""
+def watch(function: Function, strict: bool, each: bool) -> Function:
+    """The function that says what it met; strict: unlike NaNs, not any; each: in every operation."""
     ops = [node for node in walk(function.body) if isinstance(node, Element)]
     if not any(meets_nan(op) or is_doubtful(op) for op in ops):
         return function  # what is noted already has a plain watch's status, or a strict one's
-    watcher = _Watcher(strict, abi.RETURNED_NAN if strict else abi.RETURNED_MET_NAN)
+    watcher = _Watcher(strict, each, abi.RETURNED_NAN if strict else abi.RETURNED_MET_NAN)
     return replace(function, body=watcher.steps(function.body))
 
 
 class _Watcher:
-    def __init__(self, strict: bool, status: int) -> None:
+    def __init__(self, strict: bool, each: bool, status: int) -> None:
         self.strict = strict
+        self.each = each
         self.status = status
 
     def steps(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -92,8 +96,9 @@ class _Watcher:
         inner = next((node for node in loop.body if isinstance(node, For)), None)
         if inner is None:
             found, single = tests_of(ops, numbers)
+            notes = self.notes(loop.body, found, numbers, met)
             met |= {} if self.strict else single
-            return replace(loop, body=self.after_ops(loop.body, self.notes(ops, found)))
+            return replace(loop, body=self.after_ops(loop.body, notes))
         if not inner.carried and not inner.last:  # over the elements of a row
             return replace(loop, body=_replaced(loop.body, inner, (self.loop(inner, numbers, met),)))
         ops = [node for node in inner.body if isinstance(node, Element)]
@@ -102,7 +107,8 @@ class _Watcher:
         last = dict(inner.last) | {
             value: Value(f"{value.name}.n", value.dtype) for value in lasting if value not in dict(inner.last)
         }
-        body = self.after_ops(inner.body, self.notes(ops, found))
+        around = tuple(node for node in loop.body if isinstance(node, Load))
+        body = self.after_ops(inner.body, self.notes((*around, *inner.body), found, numbers, met))
         changed = replace(inner, body=body, last=tuple(last.items()))
         after = [one for value in lasting for one in self.test(last[value])] if not self.strict else []
         return replace(loop, body=_replaced(loop.body, inner, (changed, *after)))
@@ -112,17 +118,43 @@ class _Watcher:
         at = next((place for place, node in enumerate(nodes) if isinstance(node, Store | Keep)), len(nodes))
         return (*nodes[:at], *added, *nodes[at:])
 
-    def notes(self, ops: list[Element], tests: list[Value]) -> list[Node]:
-        """What is noted of the operations of a loop's body."""
+    def notes(
+        self, nodes: Sequence[Node], tests: list[Value], numbers: set[Value], met: dict[Value, None]
+    ) -> list[Node]:
+        """What is noted of the operations of a loop's body; tests: by a plain watch. nodes: these, and loads."""
+        ops = [node for node in nodes if isinstance(node, Element)]
         result: list[Node] = []
-        if self.strict:
-            for op in filter(meets_nan, ops):
-                found = Value(f"{op.results[0].name}.met", BOOL)
-                test, operands = strict_test(op)
-                result += [Element(test, operands, (found,)), Note(found, self.status)]
-        else:
+        if not self.strict:
             result += self.tests(tests)
+        for op in filter(meets_nan, ops if self.strict else ()):
+            if self.each or op.op in STEPS:
+                result += self.noted(f"{op.results[0].name}.met", *strict_test(op))
+        if self.strict and not self.each:
+            constants = [node for node in nodes if isinstance(node, Load) and node.memref.space == "constant"]
+            known = {node.result for node in constants if node.memref.number == node.memref.number}
+            for alike in meeting(ops, known):
+                met |= dict.fromkeys(value for value in alike if value in numbers)
+                result += self.differ([value for value in alike if value not in numbers])
         return result + [Note(op.results[1], abi.RETURNED_MET_DOUBT) for op in ops if is_doubtful(op)]
+
+    def noted(self, name: str, test: str, operands: tuple[Value, ...]) -> list[Node]:
+        found = Value(name, BOOL)
+        return [Element(test, operands, (found,)), Note(found, self.status)]
+
+    def differ(self, values: list[Value]) -> list[Node]:
+        """Tests whether two of the values are NaNs that differ."""
+        result: list[Node] = []
+        one = values[0] if values else None
+        for place, other in enumerate(values[1:], 1):
+            assert one is not None
+            name = f"{other.name}.{place}"
+            result += self.noted(f"{name}.met", "nans_differ", (one, other))
+            if place + 1 < len(values):  # the NaN among those so far
+                is_nan, either = Value(f"{name}.nan", BOOL), Value(f"{name}.either", one.dtype)
+                result.append(Element("unordered", (one, one), (is_nan,)))
+                result.append(Element("where", (is_nan, one, other), (either,)))
+                one = either
+        return result
 
 
 def _calls(loop: For) -> bool:

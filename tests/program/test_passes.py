@@ -119,12 +119,28 @@ def test_vectorise(dtype: str, result: str, head: str) -> None:
 
 def test_watch() -> None:
     chain = kernel(("c", "add", "a", "b"), ("d", "multiply", "c", "b"), ("e", "negative", "d"))
-    plain = body(watch(build(chain, "ccc"), strict=False))
+    plain = body(watch(build(chain, "ccc"), strict=False, each=False))
     assert "v4.nan: bool = unordered(v4, v4)\nnote v4.nan: 2\nstore" in plain and plain.count("note") == 1
-    strict = body(watch(build(chain, "ccc"), strict=True))
-    assert "v2.met: bool = nans_differ(v0, v1)\nnote v2.met: 4" in strict and strict.count("note") == 2
+    each = body(watch(build(chain, "ccc"), strict=True, each=True))
+    assert "v2.met: bool = nans_differ(v0, v1)\nnote v2.met: 4" in each and each.count("note") == 2
     quiet = build(kernel(("c", "subtract", "a", "b")), "ccc")
-    assert watch(quiet, strict=True) is quiet
+    assert watch(quiet, strict=True, each=False) is quiet
+
+
+def test_a_strict_watch_asks_what_goes_in() -> None:
+    def asked(*ops: tuple[str, ...], operands: str) -> list[str]:
+        function = build(kernel(*ops, operands=operands), "c" * (len(operands) + 1))
+        lines = body(watch(function, strict=True, each=False)).splitlines()
+        return [line.partition(" = ")[2] for line in lines if " = nans_differ" in line or ".either:" in line]
+
+    assert asked(("c", "add", "a", "b"), ("d", "multiply", "c", "b"), operands="dd") == ["nans_differ(v0, v1)"]
+    assert not asked(("c", "multiply", "a", "a"), ("d", "add", "c", "a"), operands="d")  # an array with itself
+    assert not asked(("c", "subtract", "a", "b"), ("d", "divide", "c", "a"), operands="dd")  # of two the first stays
+    assert not asked(("c", "add", "a", "b"), operands="ll")
+    three = asked(("d", "subtract", "a", "b"), ("e", "add", "d", "c"), operands="ddd")
+    assert [line.partition("(")[0] for line in three] == ["nans_differ", "where", "nans_differ"]
+    turned = asked(("c", "negative", "a"), ("d", "add", "c", "a"), operands="d")  # its NaN has another sign
+    assert len(turned) == 1
 
 
 def test_place() -> None:
