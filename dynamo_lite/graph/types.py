@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.graph.scalar import Dim, Scalar, kind_of
+from dynamo_lite.graph.scalar import Dim, Scalar, is_symbolic, kind_of
 
 MAX_DIMS = abi.MAX_DIMS
 NUMBER_DTYPES: dict[type, np.dtype[np.generic]] = {
@@ -48,3 +50,13 @@ def number_type(number: Scalar) -> ArrayType:
 
 
 GENERATOR = ArrayType(np.dtype(object), ())  # a random generator, which the program draws from (ops/draws.py)
+
+
+def identity_of(number: object) -> Hashable:
+    """A key that no other static number has. NB: 0, False, 0.0 and -0.0 are equal, and NaNs with other bits have one
+    text."""
+    if is_symbolic(number):
+        key: Hashable = number
+        return key
+    exact = isinstance(number, float | complex | np.generic)
+    return type(number), np.asarray(number).tobytes() if exact else repr(number)

@@ -24,7 +24,7 @@ from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
 from dynamo_lite.graph.rewrite import is_view, origins, replace_uses, users, written
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import ArrayType, identity_of
 from dynamo_lite.lower.hoist import CHEAP
 
 _READS = (OpKind.ELEMENTWISE, OpKind.REDUCTION)
@@ -145,7 +145,7 @@ def _exact(value: Any) -> Hashable:
     if type(value) is tuple:
         return tuple(map(_exact, value))
     if type(value) in (int, bool, float, complex):
-        return type(value), repr(value)
+        return identity_of(value)
     return object()  # like nothing else
 
 

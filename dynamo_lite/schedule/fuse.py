@@ -24,7 +24,7 @@ from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
 from dynamo_lite.graph.rewrite import is_structured, root, users
 from dynamo_lite.graph.scalar import Dim, kind_of, make
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import ArrayType, identity_of
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.schedule.kernel import Form, form_of, result_dtypes
 from dynamo_lite.schedule.target import Target
@@ -169,10 +169,10 @@ class _Fusion:
         ]
 
     def operands(self, members: list[Node]) -> list[Argument]:
-        """What a kernel of `members` reads; NB: 0, 0.0 and -0.0 are equal, and operands of their own."""
+        """What a kernel of `members` reads; each number once."""
         inside = set(members)
         read = [arg for node in members for arg in node.args if arg not in inside]
-        return list({arg if isinstance(arg, Node) else (type(arg), repr(arg)): arg for arg in read}.values())
+        return list({arg if isinstance(arg, Node) else identity_of(arg): arg for arg in read}.values())
 
     def needed_later(self, node: Node, inside: set[Node]) -> bool:
         """Whether somebody outside of `inside` still has to read `node`."""

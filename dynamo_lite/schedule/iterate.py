@@ -18,6 +18,7 @@ from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.alias import other_rows
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make, symbols_of
+from dynamo_lite.graph.types import identity_of
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp, Map, Operand, Reg, Schedule, View
 
 MOST_OPS = 200
@@ -155,7 +156,7 @@ class _Joined:
         """The value of an operand: what a Map before has made of it, or a new operand of the kernel."""
         if isinstance(operand, Reg) and operand.index in self.values:
             return self.values[operand.index]
-        key = operand if isinstance(operand, Reg) else (str(type(operand)), repr(operand), dtype)
+        key = operand if isinstance(operand, Reg) else (identity_of(operand), dtype)
         if key not in self.of_operand:
             self.of_operand[key] = len(self.operands)
             self.operands.append(operand)

@@ -19,6 +19,7 @@ from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, OpKind
 from dynamo_lite.graph.scalar import Scalar, kind_of, make
+from dynamo_lite.graph.types import identity_of
 from dynamo_lite.ops.elementwise import loop_dtypes
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
 from dynamo_lite.schedule.target import Target
@@ -216,7 +217,7 @@ class KernelBuilder:
             else:
                 value = self._operand(arg, arg, source)
             return value if source == dtype else self.cast(value, source, dtype)
-        return self._operand(arg, (str(type(arg)), repr(arg), dtype), dtype)
+        return self._operand(arg, (identity_of(arg), dtype), dtype)
 
     def cast(self, value: int, source: DType, dtype: DType) -> int:
         """The value as dtype."""

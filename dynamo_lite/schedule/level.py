@@ -24,6 +24,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import origins, root, users
 from dynamo_lite.graph.scalar import Dim
+from dynamo_lite.graph.types import identity_of
 from dynamo_lite.schedule.kernel import Form
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.units import Group, Part, Reduction, Single, Unit, result_type
@@ -357,7 +358,7 @@ class _Levels:
             for node in part.members:
                 if node in self.forms:
                     found |= {
-                        (type(arg), repr(arg), dtype)
+                        (arg if isinstance(arg, Node) else identity_of(arg), dtype)
                         for arg, dtype in zip(node.args, self.forms[node].in_dtypes, strict=True)
                         if not isinstance(arg, Node) or self.is_number(arg)
                     }
