@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "clones.h"
+#include "fpflags.h"
 
 enum { LEAF = 128, MAX_LEAVES = 8 }; /* numbers of a leaf; leaves of up to 4 * LEAF numbers */
 
@@ -172,6 +173,84 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 #define BETTER <
 #define IDENTITY ((NUMBER)INFINITY)
 #include "fold_extremes.h"
+
+/* ---- NaNs ---- */
+
+/* Whether some of n numbers are NaN (1), and whether one of these has other bits (2). */
+#define LOOK(name, type, integer)                                                                                      \
+    static inline __attribute__((always_inline)) int tell_##name(const char *data, npy_intp n, npy_intp stride,        \
+                                                                 uint64_t bits)                                        \
+    {                                                                                                                  \
+        integer usual = (integer)bits, any = 0, odd = 0;                                                               \
+        for (npy_intp i = 0; i < n; i++) {                                                                             \
+            type value;                                                                                                \
+            integer of;                                                                                                \
+            memcpy(&value, data + i * stride, sizeof value);                                                           \
+            memcpy(&of, &value, sizeof of);                                                                            \
+            integer is_nan = value != value ? ~(integer)0 : 0;                                                         \
+            any |= is_nan;                                                                                             \
+            odd |= is_nan & (of ^ usual);                                                                              \
+        }                                                                                                              \
+        return (any ? 1 : 0) | (odd ? 2 : 0);                                                                          \
+    }                                                                                                                  \
+    FOR_THIS_CPU static int look_##name(const char *data, npy_intp n, npy_intp stride, uint64_t bits)                  \
+    {                                                                                                                  \
+        npy_intp size = (npy_intp)sizeof(type); /* of packed numbers, the loop goes by vectors */                      \
+        return stride == size ? tell_##name(data, n, size, bits) : tell_##name(data, n, stride, bits);                 \
+    }                                                                                                                  \
+    static uint64_t first_##name(const char *data, npy_intp stride)                                                    \
+    {                                                                                                                  \
+        for (;; data += stride) {                                                                                      \
+            type value;                                                                                                \
+            integer bits;                                                                                              \
+            memcpy(&value, data, sizeof value);                                                                        \
+            if (value != value) {                                                                                      \
+                memcpy(&bits, &value, sizeof bits);                                                                    \
+                return bits;                                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+LOOK(float, float, uint32_t)
+LOOK(double, double, uint64_t)
+
+void
+dl_nans_look(DlNans *nans, const char *data, npy_intp n, npy_intp stride, int bytes)
+{
+    if (nans->met == DL_NANS_UNLIKE) {
+        return;
+    }
+    int (*look)(const char *, npy_intp, npy_intp, uint64_t) = bytes == 4 ? look_float : look_double;
+    int found = look(data, n, stride, nans->bits);
+    if (found == 0) {
+        return;
+    }
+    if (nans->met == DL_NANS_NONE) {
+        nans->bits = bytes == 4 ? first_float(data, stride) : first_double(data, stride);
+        found = look(data, n, stride, nans->bits);
+    }
+    nans->met = found & 2 ? DL_NANS_UNLIKE : DL_NANS_ALIKE;
+}
+
+void
+dl_nans_join(DlNans *nans, const DlNans *others)
+{
+    if (others->met == DL_NANS_NONE) {
+        return;
+    }
+    if (nans->met == DL_NANS_NONE) {
+        *nans = *others;
+    }
+    else if (others->met == DL_NANS_UNLIKE || others->bits != nans->bits) {
+        nans->met = DL_NANS_UNLIKE;
+    }
+}
+
+int
+dl_nans_known(const DlNans *nans)
+{
+    return nans->met == DL_NANS_ALIKE && !(dl_fp_get() & DL_FP_INVALID);
+}
 
 /* ---- the table ---- */
 

@@ -26,6 +26,19 @@ typedef struct DlFold {
     int (*doubtful)(const char *accs, npy_intp n);
 } DlFold;
 
+/* The NaNs that go into sums. A sum of NaNs that are alike is one of them, whichever two are added first. */
+typedef struct {
+    enum { DL_NANS_NONE, DL_NANS_ALIKE, DL_NANS_UNLIKE } met;
+    uint64_t bits;
+} DlNans;
+
+/* Look at n floats of 4 or 8 bytes that are `stride` bytes apart. */
+void dl_nans_look(DlNans *nans, const char *data, npy_intp n, npy_intp stride, int bytes);
+/* Look at those that another one has met. */
+void dl_nans_join(DlNans *nans, const DlNans *others);
+/* Whether a sum that is NaN is known bit by bit. NB: one that arises from infinities is an invalid operation. */
+int dl_nans_known(const DlNans *nans);
+
 /* Learn what this processor can do. */
 void dl_fold_register(void);
 

@@ -64,6 +64,9 @@ compute(DlWork *work, char *out, npy_intp n)
 {
     work->block[2 * work->nest->n_operands] = (npy_intp)out;
     work->failed |= work->variant->address(work->block, n);
+    if (work->looks) {
+        dl_nans_look(&work->nans, out, n, work->itemsize, (int)work->itemsize);
+    }
 }
 
 /* The elements from position `start` on: `n` (at most a tile) of them, packed or runs->stride apart. */
@@ -71,7 +74,11 @@ static const char *
 get(DlWork *work, npy_intp start, npy_intp n)
 {
     if (work->data != NULL) {
-        return work->data + start * work->runs->stride;
+        const char *data = work->data + start * work->runs->stride;
+        if (work->looks) {
+            dl_nans_look(&work->nans, data, n, work->runs->stride, (int)work->itemsize);
+        }
+        return data;
     }
     const DlNest *nest = work->nest;
     int inner = nest->nd - 1;
@@ -590,6 +597,14 @@ dl_reduce_part(DlWork *work, int part)
     }
 }
 
+/* Whether a result is unsure after all. */
+static int
+is_doubtful(const DlWork *work)
+{
+    int found = work->fold->doubtful != NULL && work->fold->doubtful(work->out, work->out_size);
+    return found && !(work->looks && dl_nans_known(&work->nans));
+}
+
 void
 dl_reduce_end(DlWork *work, int n_parts)
 {
@@ -605,8 +620,8 @@ dl_reduce_end(DlWork *work, int n_parts)
     if (work->folds) {
         work->unsure |= (work->failed & DL_RETURNED_MET_NAN) != 0;
         work->failed &= ~DL_RETURNED_MET_NAN;
-        work->unsure |= work->fold->pairwise && work->fold->doubtful(work->out, work->out_size);
+        work->unsure |= work->fold->pairwise && is_doubtful(work);
         return;
     }
-    work->unsure |= fold->doubtful != NULL && fold->doubtful(work->out, work->out_size);
+    work->unsure |= is_doubtful(work);
 }

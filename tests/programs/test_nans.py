@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -149,3 +150,61 @@ def test_random_expressions(seed: int, backend: str) -> None:
             arrays = [data(numbers, kind, dtype, 2 * n) for _ in range(3)]
             cut = rng.choice((slice(None, n), slice(None, None, 2), slice(None, None, -1)))
             same(space["f"], fast, *[one[cut] for one in arrays])
+
+
+SUMS = (
+    lambda x: np.sum(x * 2.0 + 1.0),
+    lambda x: np.sum(x * 2.0 + 1.0, axis=0),
+    lambda x: np.mean(x * x, axis=1),
+    lambda x: np.sum(x, axis=(0, 1)) + x[0],
+    lambda x: np.add.reduce(x[:, ::2] * 0.5, axis=1, keepdims=True),
+    lambda x: np.cumsum(x * 0.5, axis=1),
+    lambda x: np.cumsum(x, axis=0),
+    lambda x: np.cumprod(x * 0.5, axis=1),
+    lambda x: np.std(x, axis=0),
+    lambda x: np.max(x * 2.0, axis=1) + np.min(x),
+)
+
+
+@pytest.mark.parametrize("fn", SUMS)
+@pytest.mark.parametrize("dtype", ("f8", "f4"))
+def test_sums(fn, dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    missing = "missing"
+    for kinds in ((missing,) * 4, (missing, "mixed", missing, "all", missing), ("plain", "infinite", missing)):
+        for shape in ((6, 5), (40, 60), (3, 700)):
+            fast = dynamo_lite.compile(fn, options=WHATEVER_PAYS)
+            for kind in (*kinds, "negative"):
+                x = data(rng, "plain" if kind == "negative" else kind, dtype, shape[0] * shape[1]).reshape(shape)
+                if kind == "negative":
+                    x[2, 3] = x[1, 1] = NEGATIVE
+                same(fn, fast, x)
+
+
+def test_sums_by_threads() -> None:
+    fast = dynamo_lite.compile(lambda x: np.sum(x * 2.0 + 1.0, axis=1), options={**WHATEVER_PAYS, "num_threads": 2})
+    x = np.random.default_rng(5).normal(size=(600, 2000))
+    for place, value in (((0, 0), POSITIVE), ((599, 1999), POSITIVE), ((300, 7), POSITIVE), ((599, 3), NEGATIVE)):
+        x[place] = value
+        for _ in range(4):
+            same(lambda x: np.sum(x * 2.0 + 1.0, axis=1), fast, x)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_sums_of_missing_data_need_no_memory() -> None:
+    """NumPy's reduce, which knows which of several NaNs it keeps, would get an array of all that is added."""
+    fast = dynamo_lite.compile(lambda x: np.add.reduce(x * 2.0, axis=1), options=WHATEVER_PAYS)
+    x = np.random.default_rng(6).normal(size=(300, 1000))
+    x[2, 3] = np.nan
+    for _ in range(4):
+        fast(x)
+    tracemalloc.start()
+    try:
+        fast(x)
+        _, alike = tracemalloc.get_traced_memory()
+        x[2, 5] = NEGATIVE
+        fast(x)
+        _, unlike = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert alike < x.nbytes / 4 < x.nbytes <= unlike
