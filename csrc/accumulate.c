@@ -174,7 +174,7 @@ accumulated(PyObject *object, Py_ssize_t axis, int multiplies)
         DlNans nans = {DL_NANS_NONE, 0};
         npy_intp each = PyArray_ITEMSIZE(x);
         dl_nans_look(&nans, PyArray_DATA(x), PyArray_SIZE(x), each, (int)each);
-        unusual = !dl_nans_known(&nans);
+        unusual = !dl_nans_known(&nans, (int)each);
     }
     dl_fp_set(before);
     Py_END_ALLOW_THREADS

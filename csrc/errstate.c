@@ -358,7 +358,7 @@ join_called(DlRun *run)
 
 /* NB: products with an inverse are the quotient unless one of them is too small for all of its digits, which the
  * processor notes as an underflow (backends/kernels/quotients.py). A NaN that arises from what is none is an invalid
- * operation; code that is strict has not asked which others it met (dynamo_lite/program/watch.py). */
+ * operation; code that is strict has not asked whether others differ from that (dynamo_lite/program/watch.py). */
 DlStatus
 dl_flags_judge(DlRun *run)
 {
@@ -367,8 +367,9 @@ dl_flags_judge(DlRun *run)
         program->care |= DL_DIVIDES;
         return dl_decline(run, DL_REASON_SMALL);
     }
-    if (program != NULL && run->flags & DL_FP_INVALID && (program->care & (DL_HAS_STRICT | DL_EACH)) == DL_HAS_STRICT) {
-        program->care |= DL_EACH;
+    int strict = program != NULL ? program->care & (DL_HAS_STRICT | DL_ARISEN | DL_EACH) : 0;
+    if (run->flags & DL_FP_INVALID && strict == DL_HAS_STRICT) {
+        program->care |= DL_ARISEN;
         return dl_decline(run, DL_REASON_NAN);
     }
     if (note_reported(run) < 0) {

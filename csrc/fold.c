@@ -247,9 +247,20 @@ dl_nans_join(DlNans *nans, const DlNans *others)
 }
 
 int
-dl_nans_known(const DlNans *nans)
+dl_nans_known(const DlNans *nans, int bytes)
 {
-    return nans->met == DL_NANS_ALIKE && !(dl_fp_get() & DL_FP_INVALID);
+    if (!(dl_fp_get() & DL_FP_INVALID)) {
+        return nans->met == DL_NANS_ALIKE;
+    }
+    volatile double infinite = INFINITY; /* NB: the processor makes this NaN, not the compiler */
+    volatile float narrow = INFINITY;
+    double arisen = infinite - infinite;
+    float short_arisen = narrow - narrow;
+    uint64_t bits = 0;
+    uint32_t few;
+    memcpy(&bits, &arisen, sizeof bits);
+    memcpy(&few, &short_arisen, sizeof few);
+    return nans->met == DL_NANS_NONE || (nans->met == DL_NANS_ALIKE && nans->bits == (bytes == 4 ? few : bits));
 }
 
 /* ---- the table ---- */

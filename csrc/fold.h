@@ -37,7 +37,7 @@ void dl_nans_look(DlNans *nans, const char *data, npy_intp n, npy_intp stride, i
 /* Look at those that another one has met. */
 void dl_nans_join(DlNans *nans, const DlNans *others);
 /* Whether a sum that is NaN is known bit by bit. NB: one that arises from infinities is an invalid operation. */
-int dl_nans_known(const DlNans *nans);
+int dl_nans_known(const DlNans *nans, int bytes);
 
 /* Learn what this processor can do. */
 void dl_fold_register(void);

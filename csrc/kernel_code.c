@@ -312,14 +312,15 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
 #define STRIDE_CLASS(name, letter, words) letter,
 #include "abi.def"
     };
-    char letters[DL_MAX_OPERANDS + 7];
+    char letters[DL_MAX_OPERANDS + 8];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
         letters[i] = class_letters[classes[i]][0];
     }
     int care = dl_kernel_care(run, kernel);
-    snprintf(letters + n, 7, "%s%s%s%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
-             care & DL_STRICT ? DL_ASKS_STRICT : "", care & DL_EACH ? DL_ASKS_EACH : "", care & DL_DIVIDES ? DL_ASKS_DIVISION : "",
+    snprintf(letters + n, 8, "%s%s%s%s%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
+             care & DL_STRICT ? DL_ASKS_STRICT : "", care & DL_ARISEN ? DL_ASKS_ARISEN : "",
+             care & DL_EACH ? DL_ASKS_EACH : "", care & DL_DIVIDES ? DL_ASKS_DIVISION : "",
              care & DL_LASTS ? DL_ASKS_LASTING : "");
     DlProgram *program = run->program;
     DlWatch watch;
@@ -472,8 +473,11 @@ dl_kernel_learn(DlRun *run, DlKernel *kernel, int32_t failed)
         kernel->care |= DL_STRICT;
         program->care |= DL_HAS_STRICT;
     }
-    if (failed & DL_RETURNED_NAN || (failed & DL_RETURNED_MET_NAN && (run->flags | dl_fp_get()) & DL_FP_INVALID)) {
+    if (failed & DL_RETURNED_NAN) {
         program->care |= DL_EACH;
+    }
+    else if (failed & DL_RETURNED_MET_NAN && (run->flags | dl_fp_get()) & DL_FP_INVALID) {
+        program->care |= DL_ARISEN;
     }
 }
 

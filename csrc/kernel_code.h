@@ -48,15 +48,24 @@ typedef struct {
 
 /* How careful code is, as bits: it asks whether NaNs go in that differ, of which NumPy may keep either; it computes by
  * NumPy's loops what may be in doubt; it divides by numbers; it is optimised (of loops compiled whole, which may be brief);
- * it asks of each operation which NaNs meet, for some arise in the midst. And of a program, that some code is strict. */
-enum { DL_STRICT = 1, DL_BY_LOOPS = 2, DL_DIVIDES = 4, DL_LASTS = 8, DL_EACH = 16, DL_HAS_STRICT = 32 };
+ * it asks whether NaNs go in that differ from those that arise, for some do; it asks of each operation which NaNs meet. And
+ * of a program, that some code is strict. */
+enum {
+    DL_STRICT = 1,
+    DL_BY_LOOPS = 2,
+    DL_DIVIDES = 4,
+    DL_LASTS = 8,
+    DL_ARISEN = 16,
+    DL_EACH = 32,
+    DL_HAS_STRICT = 64,
+};
 
 /* As careful as a kernel, or a program that is so careful, needs it. */
 static inline int
 dl_care_of(const DlKernel *kernel, int care)
 {
     int all = kernel->care | (care & ~DL_HAS_STRICT);
-    return all & ~((kernel->inverts ? 0 : DL_DIVIDES) | (all & DL_STRICT ? 0 : DL_EACH));
+    return all & ~((kernel->inverts ? 0 : DL_DIVIDES) | (all & DL_STRICT ? 0 : DL_ARISEN | DL_EACH));
 }
 
 /* As careful as a kernel's data have shown it must be. What one kernel meets, the program's others will. */

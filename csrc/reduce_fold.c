@@ -602,7 +602,7 @@ static int
 is_doubtful(const DlWork *work)
 {
     int found = work->fold->doubtful != NULL && work->fold->doubtful(work->out, work->out_size);
-    return found && !(work->looks && dl_nans_known(&work->nans));
+    return found && !(work->looks && dl_nans_known(&work->nans, (int)work->itemsize));
 }
 
 void

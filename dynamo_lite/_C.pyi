@@ -70,6 +70,7 @@ class Abi(NamedTuple):
     ASKS_ROWS: str
     ASKS_LOOPS: str
     ASKS_STRICT: str
+    ASKS_ARISEN: str
     ASKS_EACH: str
     ASKS_DIVISION: str
     ASKS_LASTING: str

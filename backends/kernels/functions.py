@@ -33,13 +33,14 @@ from dynamo_lite.program.ranges import ranges
 from dynamo_lite.program.share import share
 from dynamo_lite.program.split import split
 from dynamo_lite.program.vectorise import Lanes, vectorise
-from dynamo_lite.program.watch import tests_of, watch
+from dynamo_lite.program.watch import ARISEN, EACH, tests_of, watch
 from dynamo_lite.schedule.steps import Kernel, Loop, Machine
 
 
 def options(classes: str) -> tuple[str, tuple[bool, ...]]:
-    """The classes, and which of ASKS_ROWS, ASKS_LOOPS, ASKS_STRICT, ASKS_EACH, ASKS_DIVISION stand behind them."""
-    asks = (abi.ASKS_ROWS, abi.ASKS_LOOPS, abi.ASKS_STRICT, abi.ASKS_EACH, abi.ASKS_DIVISION)
+    """The classes, and which of ASKS_ROWS, ASKS_LOOPS, ASKS_STRICT, ASKS_ARISEN, ASKS_EACH, ASKS_DIVISION stand behind
+    them."""
+    asks = (abi.ASKS_ROWS, abi.ASKS_LOOPS, abi.ASKS_STRICT, abi.ASKS_ARISEN, abi.ASKS_EACH, abi.ASKS_DIVISION)
     bare = classes.rstrip("".join(asks))
     return bare, tuple([letter in classes[len(bare) :] for letter in asks])
 
@@ -47,8 +48,8 @@ def options(classes: str) -> tuple[str, tuple[bool, ...]]:
 def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     """The function of a kernel, ready to be written; without `lanes` its loops are not by vectors. Letters behind the
     classes: "r" asks for a loop over rows, "t" for NumPy's own loops for what may be in doubt, "!" for one that
-    looks which NaNs go in, "?" which meet, "/" for divisions by numbers as they are."""
-    classes, (with_rows, by_loops, strict, each, divides) = options(classes)
+    looks which NaNs go in, "~" and arise, "?" which meet, "/" for divisions by numbers as they are."""
+    classes, (with_rows, by_loops, strict, arisen, each, divides) = options(classes)
     by_vectors = () if lanes is None else (partial(vectorise, lanes=lanes),)
     compiled = known_extreme if by_loops else partial(_compiled, strict=strict)
 
@@ -58,7 +59,8 @@ def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     if kernel.fold is not None and classes.endswith(abi.CLASS_ITERATED):
         return _through(build_fold(kernel, classes, change), (hoist, *by_vectors, place))
     parts = partial(pairs, fused=is_fused, strict=strict)
-    passes = (split, parts, keep, hoist, *by_vectors, partial(watch, strict=strict, each=each), place)
+    how_strict = EACH if each else ARISEN if arisen else int(strict)
+    passes = (split, parts, keep, hoist, *by_vectors, partial(watch, strict=how_strict), place)
     return _through(build(kernel, classes, with_rows, change), passes)
 
 

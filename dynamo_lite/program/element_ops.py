@@ -390,6 +390,24 @@ def _emit_odd_nan(lines: Writer, dtype: DType, args: list[str]) -> str:
     return lines.op("and", BOOL, lines.is_nan(dtype, args[0]), other)
 
 
+def _no_arisen_nan(x: Any) -> Any:
+    return np.isnan(x) & (_bits(x) != _bits(_arisen(x.dtype)))
+
+
+def _arisen(dtype: DType) -> Any:
+    """The NaN that an invalid operation makes."""
+    with np.errstate(all="ignore"):
+        return np.subtract(*np.full((2, 1), np.inf, dtype))[0]
+
+
+def _emit_no_arisen_nan(lines: Writer, dtype: DType, args: list[str]) -> str:
+    """Whether a value is a NaN with other bits than one that arises."""
+    integers = bits_dtype(dtype)
+    arisen = lines.splat_bits(integers, int(_arisen(dtype).view(integers)))
+    other = lines.compare("ne", integers, lines.bits_of(dtype, args[0]), arisen)
+    return lines.op("and", BOOL, lines.is_nan(dtype, args[0]), other)
+
+
 def nans_differ(lines: Writer, dtype: DType, args: list[str]) -> str:
     """Write whether two of the operands are NaNs with different bits."""
     nans = [lines.is_nan(dtype, side) for side in args]
@@ -572,6 +590,7 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     rows["greater_of", "f"] = ElementOp(lambda x, y: _choose(x > y, x, y), _better("ogt"), offered=False)
     rows["less_of", "f"] = ElementOp(lambda x, y: _choose(x < y, x, y), _better("olt"), offered=False)
     rows["odd_nan", "f"] = ElementOp(_odd_nan, _emit_odd_nan, "bool", offered=False)
+    rows["no_arisen_nan", "f"] = ElementOp(_no_arisen_nan, _emit_no_arisen_nan, "bool", offered=False)
     rows["nans_differ", "f"] = ElementOp(_nans_differ, nans_differ, "bool", offered=False)
     for name in ("add", "subtract", "multiply", "divide", "square", "negative", "positive", "conjugate"):
         raises = name not in ("negative", "positive", "conjugate")

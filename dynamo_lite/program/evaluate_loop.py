@@ -222,7 +222,8 @@ class _Evaluation:
         return ctypes.addressof(self.rooms[number])
 
     def launch(self, node: Launch) -> None:
-        asks = abi.ASKS_ROWS + abi.ASKS_LOOPS + abi.ASKS_STRICT + abi.ASKS_EACH + abi.ASKS_DIVISION
+        asks = abi.ASKS_ROWS + abi.ASKS_LOOPS + abi.ASKS_STRICT + abi.ASKS_ARISEN + abi.ASKS_EACH
+        asks += abi.ASKS_DIVISION
         classes = node.classes.rstrip(asks)
         arrays = [self.array(memref) for memref in (*node.reads, *node.writes)]
         extents = dict(zip(("n", "rows"), arrays[-1].shape[::-1], strict=False))

@@ -61,7 +61,7 @@ def keeps_bits(op: Element) -> bool:
 
 def meeting(ops: Sequence[Element], known: set[Value]) -> list[list[Value]]:
     """Groups of values of which two may meet where NumPy keeps the one or the other, if both are NaN: what goes into
-    operations that keep the bits of a NaN. known: these are no NaN."""
+    operations that keep the bits of a NaN. One alone may meet a NaN that arises. known: these are no NaN."""
     sources: dict[Value, dict[Value, None]] = {value: {} for value in known}
 
     def of(operands: Sequence[Value]) -> dict[Value, None]:
@@ -79,8 +79,7 @@ def meeting(ops: Sequence[Element], known: set[Value]) -> list[list[Value]]:
             for source in of(op.operands):
                 joined |= groups.get(source, {source: None})
             groups |= dict.fromkeys(joined, joined)
-    unlike = {id(group): list(group) for group in groups.values()}
-    return [values for values in unlike.values() if len(values) > 1]
+    return list({id(group): list(group) for group in groups.values()}.values())
 
 
 class Origins:

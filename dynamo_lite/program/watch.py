@@ -3,9 +3,10 @@
     v2 = add(v0, v1); store r0[i] = v2  ->  v2 = add(v0, v1); v2.nan = unordered(v2, v2); note v2.nan: 2; store ...
 
 A plain watch looks whether a result is NaN at all: arithmetic on NaN is NaN, so the last value of a chain tells of all.
-A strict one looks whether NaNs with other bits go in. Where all that go in are alike, so are all that meet, but for one
-that arises in the midst: the processor notes an invalid operation then, and the program asks for a watch of each
-operation (csrc/errstate.c), as it does where those that go in differ. That looks at every pair of operands.
+A strict one looks whether NaNs with other bits go in (ALIKE). Where all that go in are alike, so are all that meet, but
+for one that arises in the midst: the processor notes an invalid operation then (csrc/errstate.c), and the program asks
+for code that looks whether they differ from the processor's own NaN (ARISEN). Where NaNs that go in differ it asks for
+a look at the operands of each operation (EACH).
 """
 
 from __future__ import annotations
@@ -37,19 +38,21 @@ from dynamo_lite.program.nans import gives_any_nan, is_doubtful, meeting, meets_
 BOOL: DType = np.dtype(np.bool_)
 
 
-def watch(function: Function, strict: bool, each: bool) -> Function:
-    """The function that says what it met; strict: unlike NaNs, not any; each: in every operation."""
+PLAIN, ALIKE, ARISEN, EACH = range(4)
+
+
+def watch(function: Function, strict: int) -> Function:
+    """The function that says what it met; strict: any NaN (PLAIN), or NaNs that may be unlike."""
     ops = [node for node in walk(function.body) if isinstance(node, Element)]
     if not any(meets_nan(op) or is_doubtful(op) for op in ops):
         return function  # what is noted already has a plain watch's status, or a strict one's
-    watcher = _Watcher(strict, each, abi.RETURNED_NAN if strict else abi.RETURNED_MET_NAN)
+    watcher = _Watcher(strict, abi.RETURNED_NAN if strict else abi.RETURNED_MET_NAN)
     return replace(function, body=watcher.steps(function.body))
 
 
 class _Watcher:
-    def __init__(self, strict: bool, each: bool, status: int) -> None:
+    def __init__(self, strict: int, status: int) -> None:
         self.strict = strict
-        self.each = each
         self.status = status
 
     def steps(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -127,19 +130,24 @@ class _Watcher:
         if not self.strict:
             result += self.tests(tests)
         for op in filter(meets_nan, ops if self.strict else ()):
-            if self.each or op.op in STEPS:
+            if self.strict == EACH or op.op in STEPS:
                 result += self.noted(f"{op.results[0].name}.met", *strict_test(op))
-        if self.strict and not self.each:
+        if self.strict in (ALIKE, ARISEN):
             constants = [node for node in nodes if isinstance(node, Load) and node.memref.space == "constant"]
             known = {node.result for node in constants if node.memref.number == node.memref.number}
-            for alike in meeting(ops, known):
-                met |= dict.fromkeys(value for value in alike if value in numbers)
-                result += self.differ([value for value in alike if value not in numbers])
+            for group in meeting(ops, known):
+                met |= dict.fromkeys(value for value in group if value in numbers) if len(group) > 1 else {}
+                moving = [value for value in group if value not in numbers]
+                result += self.from_arisen(moving) if self.strict == ARISEN else self.differ(moving)
         return result + [Note(op.results[1], abi.RETURNED_MET_DOUBT) for op in ops if is_doubtful(op)]
 
     def noted(self, name: str, test: str, operands: tuple[Value, ...]) -> list[Node]:
         found = Value(name, BOOL)
         return [Element(test, operands, (found,)), Note(found, self.status)]
+
+    def from_arisen(self, values: list[Value]) -> list[Node]:
+        """Tests whether a value is a NaN that differs from those that arise."""
+        return [one for value in values for one in self.noted(f"{value.name}.met", "no_arisen_nan", (value,))]
 
     def differ(self, values: list[Value]) -> list[Node]:
         """Tests whether two of the values are NaNs that differ."""

@@ -20,7 +20,7 @@ from dynamo_lite.program.verify import verify
 from tests.backends.kernel_call import run_emitted
 
 DTYPES = {"f": "fd", "i": "bhil", "u": "BHIL", "b": "?", "c": "FD"}
-UNARY = ("nan_or_minus_zero", "odd_nan", "real", "imag", "huge")
+UNARY = ("nan_or_minus_zero", "odd_nan", "no_arisen_nan", "real", "imag", "huge")
 QUOTIENTS = ("floor_divide", "remainder")
 N = 61
 

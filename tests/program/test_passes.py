@@ -19,7 +19,7 @@ from dynamo_lite.program.split import split
 from dynamo_lite.program.text import to_text
 from dynamo_lite.program.vectorise import Lanes, vectorise
 from dynamo_lite.program.verify import verify
-from dynamo_lite.program.watch import watch
+from dynamo_lite.program.watch import ALIKE, ARISEN, EACH, PLAIN, watch
 from dynamo_lite.schedule.steps import Kernel
 from tests.program.kernels import KernelMaker
 
@@ -119,18 +119,18 @@ def test_vectorise(dtype: str, result: str, head: str) -> None:
 
 def test_watch() -> None:
     chain = kernel(("c", "add", "a", "b"), ("d", "multiply", "c", "b"), ("e", "negative", "d"))
-    plain = body(watch(build(chain, "ccc"), strict=False, each=False))
+    plain = body(watch(build(chain, "ccc"), strict=PLAIN))
     assert "v4.nan: bool = unordered(v4, v4)\nnote v4.nan: 2\nstore" in plain and plain.count("note") == 1
-    each = body(watch(build(chain, "ccc"), strict=True, each=True))
+    each = body(watch(build(chain, "ccc"), strict=EACH))
     assert "v2.met: bool = nans_differ(v0, v1)\nnote v2.met: 4" in each and each.count("note") == 2
     quiet = build(kernel(("c", "subtract", "a", "b")), "ccc")
-    assert watch(quiet, strict=True, each=False) is quiet
+    assert watch(quiet, strict=ALIKE) is quiet
 
 
 def test_a_strict_watch_asks_what_goes_in() -> None:
     def asked(*ops: tuple[str, ...], operands: str) -> list[str]:
         function = build(kernel(*ops, operands=operands), "c" * (len(operands) + 1))
-        lines = body(watch(function, strict=True, each=False)).splitlines()
+        lines = body(watch(function, strict=ALIKE)).splitlines()
         return [line.partition(" = ")[2] for line in lines if " = nans_differ" in line or ".either:" in line]
 
     assert asked(("c", "add", "a", "b"), ("d", "multiply", "c", "b"), operands="dd") == ["nans_differ(v0, v1)"]
@@ -139,6 +139,9 @@ def test_a_strict_watch_asks_what_goes_in() -> None:
     assert not asked(("c", "add", "a", "b"), operands="ll")
     three = asked(("d", "subtract", "a", "b"), ("e", "add", "d", "c"), operands="ddd")
     assert [line.partition("(")[0] for line in three] == ["nans_differ", "where", "nans_differ"]
+    alone = build(kernel(("c", "multiply", "a", "a"), ("d", "add", "c", "a"), operands="d"), "cc")
+    assert "note" not in body(watch(alone, strict=ALIKE))
+    assert "v0.met: bool = no_arisen_nan(v0)\nnote v0.met: 4" in body(watch(alone, strict=ARISEN))
     turned = asked(("c", "negative", "a"), ("d", "add", "c", "a"), operands="d")  # its NaN has another sign
     assert len(turned) == 1
 

@@ -97,6 +97,14 @@ def test_one_that_arises_is_no_other() -> None:
         same(roots, fast, x, y)
     assert fast.stats()["declines"] >= 2
 
+    fast = dynamo_lite.compile(roots, options=WHATEVER_PAYS)
+    for _ in range(4):
+        same(roots, fast, x, np.abs(x))
+    assert fast.stats()["declines"] == 1  # all that meet have arisen, and are alike
+    for _ in range(4):
+        same(roots, fast, x, y)
+    assert fast.stats()["declines"] >= 2
+
 
 BINARY = ("+", "+", "*", "*", "-", "/")
 
