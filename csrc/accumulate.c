@@ -171,10 +171,9 @@ accumulated(PyObject *object, Py_ssize_t axis, int multiplies)
     unusual = run(PyArray_DATA(out), PyArray_DATA(x), outer, PyArray_DIM(x, axis), inner);
     met = dl_fp_get();
     if (unusual && !met) { /* only where a type has NaNs */
-        DlNans nans = {DL_NANS_NONE, 0};
-        npy_intp each = PyArray_ITEMSIZE(x);
-        dl_nans_look(&nans, PyArray_DATA(x), PyArray_SIZE(x), each, (int)each);
-        unusual = !dl_nans_known(&nans, (int)each);
+        DlAlike nans = {.bytes = (int)PyArray_ITEMSIZE(x)};
+        dl_alike_look(&nans, PyArray_DATA(x), PyArray_SIZE(x), nans.bytes);
+        unusual = !dl_alike_known(&nans);
     }
     dl_fp_set(before);
     Py_END_ALLOW_THREADS

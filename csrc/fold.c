@@ -174,10 +174,10 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 #define IDENTITY ((NUMBER)INFINITY)
 #include "fold_extremes.h"
 
-/* ---- NaNs ---- */
+/* ---- NaNs and zeros ---- */
 
-/* Whether some of n numbers are NaN (1), and whether one of these has other bits (2). */
-#define LOOK(name, type, integer)                                                                                      \
+/* Whether some of n numbers are such (1), and whether one of these has other bits (2); and the bits of the first one. */
+#define LOOK(name, type, integer, IS)                                                                                  \
     static inline __attribute__((always_inline)) int tell_##name(const char *data, npy_intp n, npy_intp stride,        \
                                                                  uint64_t bits)                                        \
     {                                                                                                                  \
@@ -187,9 +187,9 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
             integer of;                                                                                                \
             memcpy(&value, data + i * stride, sizeof value);                                                           \
             memcpy(&of, &value, sizeof of);                                                                            \
-            integer is_nan = value != value ? ~(integer)0 : 0;                                                         \
-            any |= is_nan;                                                                                             \
-            odd |= is_nan & (of ^ usual);                                                                              \
+            integer is = IS(value) ? ~(integer)0 : 0;                                                                  \
+            any |= is;                                                                                                 \
+            odd |= is & (of ^ usual);                                                                                  \
         }                                                                                                              \
         return (any ? 1 : 0) | (odd ? 2 : 0);                                                                          \
     }                                                                                                                  \
@@ -204,63 +204,79 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
             type value;                                                                                                \
             integer bits;                                                                                              \
             memcpy(&value, data, sizeof value);                                                                        \
-            if (value != value) {                                                                                      \
+            if (IS(value)) {                                                                                           \
                 memcpy(&bits, &value, sizeof bits);                                                                    \
                 return bits;                                                                                           \
             }                                                                                                          \
         }                                                                                                              \
     }
 
-LOOK(float, float, uint32_t)
-LOOK(double, double, uint64_t)
+#define IS_ZERO(value) ((value) == 0)
+LOOK(nans_float, float, uint32_t, IS_NAN)
+LOOK(nans_double, double, uint64_t, IS_NAN)
+LOOK(zeros_float, float, uint32_t, IS_ZERO)
+LOOK(zeros_double, double, uint64_t, IS_ZERO)
 
 void
-dl_nans_look(DlNans *nans, const char *data, npy_intp n, npy_intp stride, int bytes)
+dl_alike_look(DlAlike *alike, const char *data, npy_intp n, npy_intp stride)
 {
-    if (nans->met == DL_NANS_UNLIKE) {
+    static const struct {
+        int (*look)(const char *, npy_intp, npy_intp, uint64_t);
+        uint64_t (*first)(const char *, npy_intp);
+    } ways[2][2] = {
+        {{look_nans_float, first_nans_float}, {look_nans_double, first_nans_double}},
+        {{look_zeros_float, first_zeros_float}, {look_zeros_double, first_zeros_double}},
+    };
+    if (alike->met == DL_UNLIKE) {
         return;
     }
-    int (*look)(const char *, npy_intp, npy_intp, uint64_t) = bytes == 4 ? look_float : look_double;
-    int found = look(data, n, stride, nans->bits);
+    int way = alike->bytes == 8, found = ways[alike->zeros][way].look(data, n, stride, alike->bits);
     if (found == 0) {
         return;
     }
-    if (nans->met == DL_NANS_NONE) {
-        nans->bits = bytes == 4 ? first_float(data, stride) : first_double(data, stride);
-        found = look(data, n, stride, nans->bits);
+    if (alike->met == DL_MET_NONE) {
+        alike->bits = ways[alike->zeros][way].first(data, stride);
+        found = ways[alike->zeros][way].look(data, n, stride, alike->bits);
     }
-    nans->met = found & 2 ? DL_NANS_UNLIKE : DL_NANS_ALIKE;
+    alike->met = found & 2 ? DL_UNLIKE : DL_ALIKE;
 }
 
 void
-dl_nans_join(DlNans *nans, const DlNans *others)
+dl_alike_join(DlAlike *alike, const DlAlike *others)
 {
-    if (others->met == DL_NANS_NONE) {
+    if (others->met == DL_MET_NONE) {
         return;
     }
-    if (nans->met == DL_NANS_NONE) {
-        *nans = *others;
+    if (alike->met == DL_MET_NONE) {
+        *alike = *others;
     }
-    else if (others->met == DL_NANS_UNLIKE || others->bits != nans->bits) {
-        nans->met = DL_NANS_UNLIKE;
+    else if (others->met == DL_UNLIKE || others->bits != alike->bits) {
+        alike->met = DL_UNLIKE;
     }
 }
 
-int
-dl_nans_known(const DlNans *nans, int bytes)
+/* The NaN that an invalid operation makes. NB: the processor makes it, not the compiler. */
+static uint64_t
+arisen(int bytes)
 {
-    if (!(dl_fp_get() & DL_FP_INVALID)) {
-        return nans->met == DL_NANS_ALIKE;
-    }
-    volatile double infinite = INFINITY; /* NB: the processor makes this NaN, not the compiler */
-    volatile float narrow = INFINITY;
-    double arisen = infinite - infinite;
-    float short_arisen = narrow - narrow;
-    uint64_t bits = 0;
+    volatile double infinite = INFINITY;
+    volatile float short_infinite = INFINITY;
+    double nan = infinite - infinite;
+    float short_nan = short_infinite - short_infinite;
+    uint64_t bits;
     uint32_t few;
-    memcpy(&bits, &arisen, sizeof bits);
-    memcpy(&few, &short_arisen, sizeof few);
-    return nans->met == DL_NANS_NONE || (nans->met == DL_NANS_ALIKE && nans->bits == (bytes == 4 ? few : bits));
+    memcpy(&bits, &nan, sizeof bits);
+    memcpy(&few, &short_nan, sizeof few);
+    return bytes == 4 ? few : bits;
+}
+
+int
+dl_alike_known(const DlAlike *alike)
+{
+    if (alike->zeros || !(dl_fp_get() & DL_FP_INVALID)) {
+        return alike->met == DL_ALIKE;
+    }
+    return alike->met == DL_MET_NONE || (alike->met == DL_ALIKE && alike->bits == arisen(alike->bytes));
 }
 
 /* ---- the table ---- */
@@ -326,21 +342,16 @@ dl_fold_number(const DlFold *fold)
     return fold != NULL ? (int)(fold - folds) : -1;
 }
 
-/* Whether all zeros among n real numbers have one sign: then an extreme that is zero is that zero. */
+/* Whether a result that is NaN, or zero, is known since all such numbers among n are alike. */
 static int
-zeros_are_alike(const char *data, npy_intp n, npy_intp stride, int bytes)
+are_alike(const DlFold *fold, const char *data, npy_intp n, npy_intp stride)
 {
-    int seen[2] = {0, 0};
-    for (npy_intp i = 0; i < n; i++, data += stride) {
-        double wide;
-        float narrow;
-        memcpy(bytes == 8 ? (void *)&wide : (void *)&narrow, data, (size_t)bytes);
-        wide = bytes == 8 ? wide : (double)narrow;
-        if (wide == 0) {
-            seen[signbit(wide) != 0] = 1;
-        }
+    DlAlike alike = {.bytes = fold->bytes, .zeros = !fold->pairwise};
+    if (fold->kind != 'f') {
+        return 0;
     }
-    return !(seen[0] && seen[1]);
+    dl_alike_look(&alike, data, n, stride);
+    return dl_alike_known(&alike);
 }
 
 int32_t
@@ -359,7 +370,7 @@ dl_fold_vector(npy_intp number, char *result, const char *data, npy_intp n, npy_
     fold->start(result, 1);
     unsure |= fold->rows(result, (char *)cell, 1);
     if (!unsure && fold->doubtful != NULL && fold->doubtful(result, 1)) {
-        unsure = fold->pairwise || !zeros_are_alike(data, n, stride, fold->bytes);
+        unsure = !are_alike(fold, data, n, stride);
     }
     return unsure;
 }
@@ -404,7 +415,7 @@ dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, n
             unsure |= fold->rows(results, data, inner);
         }
         if (!unsure && fold->doubtful != NULL && fold->doubtful(results, inner)) {
-            unsure = fold->pairwise || !zeros_are_alike(block, n * inner, fold->bytes, fold->bytes);
+            unsure = !are_alike(fold, block, n * inner, fold->bytes);
         }
         block = data;
     }

@@ -2,7 +2,7 @@
  *
  * Floating add has NumPy's pairwise order; a sum that is NaN is unsure (which NaN?). The other operations give one result
  * in any order: integer arithmetic wraps, and a floating maximum or minimum that met no NaN and is no zero (0.0 or
- * -0.0?) is the same whatever the order.
+ * -0.0?) is the same whatever the order. A reduction that has been unsure looks at what goes in from then on (DlAlike).
  */
 #ifndef DL_FOLD_H
 #define DL_FOLD_H
@@ -26,18 +26,20 @@ typedef struct DlFold {
     int (*doubtful)(const char *accs, npy_intp n);
 } DlFold;
 
-/* The NaNs that go into sums. A sum of NaNs that are alike is one of them, whichever two are added first. */
+/* The NaNs that go into a sum, or the zeros among which an extreme is chosen: floats of 4 or 8 bytes. Where all are alike,
+ * bit by bit, the result is one of them, whichever two meet first. */
 typedef struct {
-    enum { DL_NANS_NONE, DL_NANS_ALIKE, DL_NANS_UNLIKE } met;
+    int bytes, zeros;
+    enum { DL_MET_NONE, DL_ALIKE, DL_UNLIKE } met;
     uint64_t bits;
-} DlNans;
+} DlAlike;
 
-/* Look at n floats of 4 or 8 bytes that are `stride` bytes apart. */
-void dl_nans_look(DlNans *nans, const char *data, npy_intp n, npy_intp stride, int bytes);
+/* Look at n numbers that are `stride` bytes apart. */
+void dl_alike_look(DlAlike *alike, const char *data, npy_intp n, npy_intp stride);
 /* Look at those that another one has met. */
-void dl_nans_join(DlNans *nans, const DlNans *others);
-/* Whether a sum that is NaN is known bit by bit. NB: one that arises from infinities is an invalid operation. */
-int dl_nans_known(const DlNans *nans, int bytes);
+void dl_alike_join(DlAlike *alike, const DlAlike *others);
+/* Whether a result that is NaN, or zero, is known bit by bit. NB: a NaN that arises is an invalid operation. */
+int dl_alike_known(const DlAlike *alike);
 
 /* Learn what this processor can do. */
 void dl_fold_register(void);

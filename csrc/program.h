@@ -163,7 +163,7 @@ typedef struct {
     PyObject *args_tail;  /* (axes, dtype, None, keepdims) */
     PyArray_Descr *descr;
     uint8_t reduced[DL_MAX_DIMS];
-    int keepdims, scalar, looks; /* looks: at the NaNs that go into its sums, for it has met some; -1: no more */
+    int keepdims, scalar, looks; /* looks: at NaNs that it adds, or zeros, for it has met some; -1: no more */
     int32_t dst;
 } DlReduceStep;
 

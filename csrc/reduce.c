@@ -229,7 +229,7 @@ fold(DlShare *share, Sharing *sharing, int n_parts, int keep_gil)
     if (share->threads > 1) {
         for (int i = 0; i < share->threads; i++) {
             work->unsure |= sharing->own[i].unsure;
-            dl_nans_join(&work->nans, &sharing->own[i].nans);
+            dl_alike_join(&work->alike, &sharing->own[i].alike);
             work->failed |= sharing->own[i].failed;
         }
         work->cells = cells;
@@ -439,6 +439,7 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     int packed = find_runs(&layout, step->reduced, order, &runs);
     int folds = step->looks <= 0 && kernel_folds(step, &runs, reg != NULL);
     DlWork work = {.fold = step->fold, .runs = &runs, .itemsize = layout.itemsize, .looks = step->looks > 0};
+    work.alike = (DlAlike){.bytes = layout.itemsize, .zeros = !step->fold->pairwise};
     DlShare share = {.threads = 1};
     int n_parts = 1, is_long = reg != NULL && are_long_sums(step, &runs);
     if (reg != NULL && packed && !folds && guess_reading(&work) >= dl_threads_least && (n_parts = dl_reduce_cut(&work)) > 1) {
@@ -490,7 +491,7 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     }
     if (status == 0 && work.unsure) {
         dl_fp_set(before); /* NB: comparing a NaN set a flag that NumPy's loop does not report */
-        step->looks = step->looks != 0 ? -1 : step->fold->pairwise && step->fold->kind == 'f';
+        step->looks = step->looks != 0 ? -1 : step->fold->kind == 'f';
         status = 2;
     }
     else if (status == 0) {

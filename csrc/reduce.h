@@ -37,8 +37,8 @@ typedef struct {
     int folds;           /* the kernel folds itself (backends/numba/emit_fold.py); the nest has the result as its last operand */
     int32_t failed;      /* the kernel's status */
     int unsure;
-    int looks;           /* at the NaNs that are added up */
-    DlNans nans;
+    int looks;           /* at the NaNs that are added up, or zeros that are compared */
+    DlAlike alike;
     DlCut cut;           /* how it is cut into parts */
     int axis;            /* of the nest, where it is cut along one */
     npy_intp few;        /* indices of a part; of a tree, how often it is halved */

@@ -65,7 +65,7 @@ compute(DlWork *work, char *out, npy_intp n)
     work->block[2 * work->nest->n_operands] = (npy_intp)out;
     work->failed |= work->variant->address(work->block, n);
     if (work->looks) {
-        dl_nans_look(&work->nans, out, n, work->itemsize, (int)work->itemsize);
+        dl_alike_look(&work->alike, out, n, work->itemsize);
     }
 }
 
@@ -76,7 +76,7 @@ get(DlWork *work, npy_intp start, npy_intp n)
     if (work->data != NULL) {
         const char *data = work->data + start * work->runs->stride;
         if (work->looks) {
-            dl_nans_look(&work->nans, data, n, work->runs->stride, (int)work->itemsize);
+            dl_alike_look(&work->alike, data, n, work->runs->stride);
         }
         return data;
     }
@@ -602,7 +602,7 @@ static int
 is_doubtful(const DlWork *work)
 {
     int found = work->fold->doubtful != NULL && work->fold->doubtful(work->out, work->out_size);
-    return found && !(work->looks && dl_nans_known(&work->nans, (int)work->itemsize));
+    return found && !(work->looks && dl_alike_known(&work->alike));
 }
 
 void

@@ -216,3 +216,45 @@ def test_sums_of_missing_data_need_no_memory() -> None:
     finally:
         tracemalloc.stop()
     assert alike < x.nbytes / 4 < x.nbytes <= unlike
+
+
+EXTREMES = (
+    lambda x: np.min(x * 0.5),
+    lambda x: np.max(-np.abs(x), axis=1),
+    lambda x: np.min(np.abs(x), axis=0),
+    lambda x: (x - x.min()) / (x.max() - x.min() + 1.0),
+    lambda x: np.maximum(x, 0.0).min(axis=1),
+    lambda x: np.min(x[:, ::2]) + np.max(x[::-1]),
+)
+
+
+@pytest.mark.parametrize("fn", EXTREMES)
+@pytest.mark.parametrize("dtype", ("f8", "f4"))
+def test_extremes_that_are_zero(fn, dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    for shape in ((6, 5), (40, 60), (3, 700)):
+        fast = dynamo_lite.compile(fn, options=WHATEVER_PAYS)
+        for zeros in ((0.0,), (0.0,), (0.0,), (-0.0,), (0.0, -0.0), (0.0,), (-0.0, 0.0, np.nan), (0.0,)):
+            x = rng.random(shape).astype(dtype)
+            for zero in zeros:
+                x[rng.random(shape) < 0.1] = zero
+            same(fn, fast, x)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_extremes_that_are_zero_need_no_memory() -> None:
+    fast = dynamo_lite.compile(lambda x: np.minimum.reduce(x * 2.0, axis=1), options=WHATEVER_PAYS)
+    x = np.random.default_rng(6).random((300, 1000))
+    x[2, 3] = 0.0
+    for _ in range(4):
+        fast(x)
+    tracemalloc.start()
+    try:
+        fast(x)
+        _, alike = tracemalloc.get_traced_memory()
+        x[2, 5] = -0.0
+        fast(x)
+        _, unlike = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert alike < x.nbytes / 4 < x.nbytes <= unlike
