@@ -225,8 +225,8 @@ def test_special_values(ufunc: np.ufunc) -> None:
 
 
 def met(program: Program, *inputs: Any) -> tuple[Any, ...]:
-    """What the program gives, or gives when it is called again: from then on it asks whether NaNs that go in differ. And
-    once more where these differ from those that arise, for then it asks which meet."""
+    """What the program gives, or gives when it is called again: from then on it asks whether NaNs that go in differ.
+    And once more where these differ from those that arise, for then it asks which meet."""
     for _ in range(2):
         try:
             return program(*inputs)
