@@ -334,7 +334,7 @@ def _trace(
             record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
         runs = instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER")
         is_first = begins_at(code, index) or begins_rest(code, index)  # the segment that would go on there is this one
-        plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
+        plain_rest = handlers_at(code, index) is not None or _enters_with(code, index)
         ends = "rest" if plain_rest else "break"
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
         live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared.keys()
@@ -411,6 +411,12 @@ def _alone(residual: Residual, stack: list[Value], variables: dict[str, Value], 
     cells = residual.cells.values()
     shown = [*stack, *stored, *cells]
     return alone([*shown, *kept_locals(variables, live, shown).values()])
+
+
+def _enters_with(code: Code, index: int) -> bool:
+    """Whether instruction `index` enters a `with` block, or gives what the next one enters: what is raised from there on
+    is handled, and what is plain comes back within the block."""
+    return any(instr.op in ("BEFORE_WITH", "BEFORE_WITH_SELF") for instr in code.instrs[index : index + 2])
 
 
 def _is_taken_up(stop: Stop, frame: Frame, instr: Instr) -> bool:

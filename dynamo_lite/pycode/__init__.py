@@ -37,8 +37,10 @@ from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import (
     GIVEN,
     Answers,
+    Landing,
     Loop,
     MakePoll,
+    Places,
     is_comprehension,
     loops,
     polled,
@@ -48,12 +50,14 @@ from dynamo_lite.pycode.polls import (
 from dynamo_lite.pycode.version import FACTS
 
 if TYPE_CHECKING:
-    from dynamo_lite.pycode.resume import begins_at, begins_rest, resume_code
+    from dynamo_lite.pycode.landings import landings
+    from dynamo_lite.pycode.resume import beginning, begins_at, begins_rest, resume_code
     from dynamo_lite.pycode.splice import spliced
 
 # Where the names are that only the compiler asks for: a program that is watched, and ends soon, need not wait for them.
 # NB: none is the name of a module here, which importing that one puts into this namespace.
 _PLACES = {"begins_at": "resume", "begins_rest": "resume", "resume_code": "resume", "spliced": "splice"}
+_PLACES |= {"beginning": "resume", "landings": "landings"}
 
 
 def __getattr__(name: str) -> Any:
@@ -76,16 +80,19 @@ __all__ = [
     "Code",
     "ExceptionEntry",
     "Instr",
+    "Landing",
     "Loop",
     "MakePoll",
     "Opcode",
     "Operand",
+    "Places",
     "Position",
     "UnsupportedCode",
     "UnsupportedOpcode",
     "UnsupportedResume",
     "assemble",
     "assigned",
+    "beginning",
     "begins_at",
     "begins_rest",
     "decode",
@@ -98,6 +105,7 @@ __all__ = [
     "has_handlers",
     "in_order",
     "is_comprehension",
+    "landings",
     "liveness",
     "loops",
     "may_loop",

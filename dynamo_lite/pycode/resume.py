@@ -49,11 +49,24 @@ def begins_rest(code: Code, index: int) -> bool:
 
 def begins_at(code: Code, index: int) -> bool:
     """Whether a resume function goes on with instruction `index`, right behind its prologue."""
-    at = 0
-    while at < index and (code.instrs[at].op in _PUTS_BACK or str(code.instrs[at].arg).startswith(".s")):
-        at += 1
+    at = _behind_prologue(code, index)
     target = code.instrs[at].target if code.instrs[at].op == "JUMP" else at
     return index in (at, target) or (target == index - 1 and _is_before(*code.instrs[index - 1 : index + 1]))
+
+
+def beginning(code: Code) -> int:
+    """The instruction that a resume function goes on with."""
+    at = _behind_prologue(code, len(code.instrs))
+    target = code.instrs[at].target if code.instrs[at].op == "JUMP" else at
+    assert target is not None
+    return target + _is_before(*code.instrs[target : target + 2])
+
+
+def _behind_prologue(code: Code, most: int) -> int:
+    at = 0
+    while at < most and (code.instrs[at].op in _PUTS_BACK or str(code.instrs[at].arg).startswith(".s")):
+        at += 1
+    return at
 
 
 def _before(code: Code, index: int) -> Instr:
