@@ -73,8 +73,8 @@ class Watcher(Protocol):
 
 
 class _Way(NamedTuple):
-    """How a running frame of some code is entered: the locals that go along, by their places among those bound there, and
-    None for others. code: which is kept, and so its number."""
+    """How a running frame of some code is entered: the locals that go along, by their places among those bound there,
+    and None for others. code: which is kept, and so its number."""
 
     code: types.CodeType
     jump: Any

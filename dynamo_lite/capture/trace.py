@@ -43,6 +43,7 @@ from dynamo_lite.capture.places import check_variables, state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Residual
 from dynamo_lite.capture.restraints import Restraints, place_in, place_of
 from dynamo_lite.capture.sameness import held_cells
+from dynamo_lite.capture.scopes import changes_filters, is_told
 from dynamo_lite.capture.state import CellStored, Frame, GeneratorEscapes, Retry, SkipFrame, StoresShow, Tracer
 from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
@@ -128,6 +129,11 @@ class Capture:
     def pauses(self) -> bool:
         """Whether some loop is left for single iterations, which only a native program does."""
         return any("pause" in node.params for node in self.graph.nodes)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether only a native program does what it does."""
+        return self.pauses or changes_filters(self.graph)
 
     @property
     def only_scalars(self) -> bool:
@@ -258,6 +264,9 @@ def _trace(
             stores_cells = True
             continue
         if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
+            scopes = False
+            continue
+        if tracer.filtered and is_told(tracer.root):
             scopes = False
             continue
         if isinstance(result, Stop) and tracer.caught and _is_handling(result, code):
@@ -414,8 +423,8 @@ def _alone(residual: Residual, stack: list[Value], variables: dict[str, Value], 
 
 
 def _enters_with(code: Code, index: int) -> bool:
-    """Whether instruction `index` enters a `with` block, or gives what the next one enters: what is raised from there on
-    is handled, and what is plain comes back within the block."""
+    """Whether instruction `index` enters a `with` block, or gives what the next one enters: what is raised from there
+    on is handled, and what is plain comes back within the block."""
     return any(instr.op in ("BEFORE_WITH", "BEFORE_WITH_SELF") for instr in code.instrs[index : index + 2])
 
 

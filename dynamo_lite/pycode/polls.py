@@ -74,8 +74,8 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """A place in front of a statement by its instruction, and the stack slots in use there. once: it heads a loop, whose
-    back edges ask for themselves."""
+    """A place in front of a statement by its instruction, and the stack slots in use there. once: it heads a loop,
+    whose back edges ask for themselves."""
 
     header: int
     depth: int

@@ -218,7 +218,8 @@ def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BEFORE_WITH", "BEFORE_WITH_SELF")
 def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
-    exit_ = scopes.enter(machine, machine.peek(frame))
+    is_new = frame.index > 1 and frame.code.instrs[frame.index - 2].op in ("CALL", "CALL_KW")  # none is entered twice
+    exit_ = scopes.enter(machine, machine.peek(frame)) if is_new else None
     if exit_ is None:
         raise Break("with-statement", a_kind(machine.peek(frame)))
     frame.stack[-1] = exit_
