@@ -57,6 +57,21 @@ class Scope:
         self.depth -= 1
 
 
+class Setting(Scope):
+    """One that is made for each block, and brings a value."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __enter__(self) -> float:  # type: ignore[override]
+        SCOPE.depth += 1
+        return self.value
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        SCOPE.depth -= 1
+        return kind is ValueError
+
+
 SCOPE = Scope()
 
 
@@ -175,6 +190,35 @@ def of_a_scope(x: Any, n: int) -> Any:
     for _ in range(n):
         with SCOPE as scope:
             y = np.sqrt(y * y + scope.depth) - y * 0.25
+    return y, SCOPE.depth
+
+
+def of_own_scopes(x: Any, n: int) -> Any:
+    y = x
+    for i in range(n):
+        with Setting(0.5 + i) as value, SCOPE:
+            y = np.sqrt(y * y + value) - y * 0.25
+        with Setting(2.0) as value:
+            y = y + value * SCOPE.depth
+    return y, SCOPE.depth
+
+
+def of_a_scope_that_is_left(x: Any, n: int) -> Any:
+    y = x
+    for i in range(n):
+        with SCOPE, Setting(0.5) as value:
+            y = np.sqrt(y * y + value) - y * 0.25
+            if i == 2 and n == 3:
+                fails(ValueError)
+            if i == 9:
+                LOG.append((SCOPE.depth, str(y[0])))
+            if i == 15:
+                return y, SCOPE.depth
+            y = y * 2.0
+        y = y + SCOPE.depth
+    with SCOPE:
+        if n == 12:
+            fails(KeyError)
     return y, SCOPE.depth
 
 
@@ -378,8 +422,9 @@ PROGRAMS: list[Callable[..., Any]] = [
     *(without_a_name, of_a_scope, of_a_generator, of_one_that_yields_twice, nested, suppressed, of_nothing),
     *(returns_early, printed, in_a_helper, in_try, shared_by_an_inner_function, ignored_at_once, states_within),
     *(twice_and_nested, of_numbers, shown_between, of_an_empty_mean, filtered_elsewhere, ignored_in_each_round),
-    *(entered_twice,),
+    *(entered_twice, of_own_scopes, of_a_scope_that_is_left),
 ]
+INLINED = [of_a_scope, of_own_scopes]
 SCOPES = [ignored, twice_and_nested, of_numbers, ignored_in_each_round]
 FILTERS = ("default", "error", "always", "once", "ignore", "module")
 
@@ -525,8 +570,8 @@ def test_nothing_is_held_on_to(function: Callable[..., Any]) -> None:
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="each context has filters of its own")
 @pytest.mark.usefixtures("no_mode")
-@pytest.mark.parametrize("function", SCOPES, ids=lambda function: str(function.__name__))
-def test_ignored_warnings_are_a_scope_of_the_graph(function: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("function", [*SCOPES, *INLINED], ids=lambda function: str(function.__name__))
+def test_what_is_ignored_or_only_stored_breaks_no_graph(function: Callable[..., Any]) -> None:
     fast = dynamo_lite.compile(fresh(function)[0], options=OPTIONS)
     for _ in range(3):
         observed(fast, 12, "always")
