@@ -151,7 +151,7 @@ _ROWS = (
         "with-statement",
         "break",
         "a `with` block on {detail} is entered",
-        "Nothing: what stands in the block is compiled. Around little work, put the `with` around the loop, not into it.",
+        "What stands in the block is compiled. Where that is little, put the `with` around a loop, not into it.",
     ),
     Reason(
         "python-exception",

@@ -345,12 +345,11 @@ def _is_own(code: Code, loop: Loop) -> bool:
 
 
 def _is_next(code: Code, loop: Loop) -> bool:
-    """Whether this is the innermost loop around the place where a resume function begins, or one right inside of that,
-    or in no other."""
+    """Whether this is a loop around the place where a resume function begins, or one right inside of the innermost of
+    those, or in no other. NB: from 3.12 on a jump back out of a handler may look like a loop inside of them."""
     begin = beginning(code)
-    around = [one for one in loops(code) if begin in one.body]
-    inner = around[-1].header if around else None
-    return loop.header == inner or (loop.outer == inner and begin not in loop.body)
+    around = [one.header for one in loops(code) if begin in one.body]
+    return loop.outer is None or loop.header in around or loop.outer in around[-1:]
 
 
 def _landings(code: Code, namespace: dict[str, Any]) -> list[Landing]:

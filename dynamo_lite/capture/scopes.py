@@ -70,6 +70,7 @@ def enter(machine: Machine, manager: Value) -> Value | None:
     made = manager.function if isinstance(manager, CallValue) else None
     if not isinstance(made, partial) or not tracer.scopes:
         return None
+    before: tuple[tuple[int, int], bool | None, int]
     if made.func is warnings.catch_warnings and filters.IS_KNOWN and tracer.pauses:
         changes, silent = _changes_of(made.keywords) or (0, False)
         before = tracer.errors, tracer.silent, 1
@@ -77,7 +78,7 @@ def enter(machine: Machine, manager: Value) -> Value | None:
         tracer.filtered = True
         _set(tracer, tracer.errors, 1, tracer.silent or silent, changes, filters.are_own)
     elif made.func is np.errstate:
-        before = tracer.errors, tracer.silent, 0
+        before = tracer.errors, None, 0
         after = error_state.changed(*tracer.errors, made.keywords)
         assert after is not None
         _set(tracer, after, 1)
@@ -86,8 +87,8 @@ def enter(machine: Machine, manager: Value) -> Value | None:
     return MethodValue(None, ConstantValue(None, leave), ConstantValue(None, before), "__exit__")
 
 
-def leave(machine: Machine, before: tuple[tuple[int, int], bool, int]) -> None:
-    """The end of a scope, at which the filters change so often."""
+def leave(machine: Machine, before: tuple[tuple[int, int], bool | None, int]) -> None:
+    """The end of a scope: the state, whether it was silent (None: that stays), and how often the filters change."""
     errors, silent, changes = before
     machine.tracer.filters -= changes
     _set(machine.tracer, errors, -1, silent, changes)

@@ -23,6 +23,7 @@ from dynamo_lite.pycode.code import (
     handles_exception,
     has_handlers,
     in_order,
+    leaves_with,
     remembered,
     skeleton,
 )
@@ -51,13 +52,13 @@ from dynamo_lite.pycode.version import FACTS
 
 if TYPE_CHECKING:
     from dynamo_lite.pycode.landings import landings
-    from dynamo_lite.pycode.resume import beginning, begins_at, begins_rest, resume_code
+    from dynamo_lite.pycode.resume import LETS_NOBODY_IN, beginning, begins_at, begins_rest, resume_code
     from dynamo_lite.pycode.splice import spliced
 
 # Where the names are that only the compiler asks for: a program that is watched, and ends soon, need not wait for them.
 # NB: none is the name of a module here, which importing that one puts into this namespace.
 _PLACES = {"begins_at": "resume", "begins_rest": "resume", "resume_code": "resume", "spliced": "splice"}
-_PLACES |= {"beginning": "resume", "landings": "landings"}
+_PLACES |= {"beginning": "resume", "landings": "landings", "LETS_NOBODY_IN": "resume"}
 
 
 def __getattr__(name: str) -> Any:
@@ -75,6 +76,7 @@ __all__ = [
     "CO_NEWLOCALS",
     "GIVEN",
     "ITEM",
+    "LETS_NOBODY_IN",
     "OPCODES",
     "Answers",
     "Code",
@@ -106,6 +108,7 @@ __all__ = [
     "in_order",
     "is_comprehension",
     "landings",
+    "leaves_with",
     "liveness",
     "loops",
     "may_loop",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dynamo_lite.pycode.code import Code, remembered
+from dynamo_lite.pycode.code import Code, leaves_with, remembered
 from dynamo_lite.pycode.flow import reached, stack_depth, successors
 from dynamo_lite.pycode.polls import Landing, loops, statement_depth
 
@@ -43,8 +43,7 @@ def _computing(code: Code) -> frozenset[int]:
     """The instructions that may compute something: all calls but those that leave a `with`."""
     instrs, found = code.instrs, set()
     for index, instr in enumerate(instrs):
-        before = [(one.op, one.arg) for one in instrs[max(index - 3, 0) : index]]
-        if instr.op in _COMPUTES or (instr.op == "CALL" and before != [("LOAD_CONST", None)] * 3):
+        if instr.op in _COMPUTES or (instr.op == "CALL" and not leaves_with(code, index)):
             found.add(index)
     return frozenset(found)
 

@@ -354,6 +354,17 @@ def states_within(x: Any, n: int) -> Any:
     return y, np.log(x - 1.75)
 
 
+def filtered_within_a_state(x: Any, n: int) -> Any:
+    with warnings.catch_warnings():
+        with np.errstate(invalid="ignore"):
+            warnings.simplefilter("ignore")
+            y = 1.0 / (x - x)
+        y = y + np.log(x - 1.0)
+    with np.errstate(divide="ignore"), warnings.catch_warnings(action="ignore"):
+        y = y + 1.0 / (x - x)
+    return y
+
+
 def twice_and_nested(x: Any, n: int) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -422,10 +433,10 @@ PROGRAMS: list[Callable[..., Any]] = [
     *(without_a_name, of_a_scope, of_a_generator, of_one_that_yields_twice, nested, suppressed, of_nothing),
     *(returns_early, printed, in_a_helper, in_try, shared_by_an_inner_function, ignored_at_once, states_within),
     *(twice_and_nested, of_numbers, shown_between, of_an_empty_mean, filtered_elsewhere, ignored_in_each_round),
-    *(entered_twice, of_own_scopes, of_a_scope_that_is_left),
+    *(entered_twice, filtered_within_a_state, of_own_scopes, of_a_scope_that_is_left),
 ]
 INLINED = [of_a_scope, of_own_scopes]
-SCOPES = [ignored, twice_and_nested, of_numbers, ignored_in_each_round]
+SCOPES = [ignored, filtered_within_a_state, twice_and_nested, of_numbers, ignored_in_each_round]
 FILTERS = ("default", "error", "always", "once", "ignore", "module")
 
 
@@ -524,34 +535,72 @@ def test_segments_go_on_in_a_block(function: Callable[..., Any]) -> None:
     assert fast.stats()["misses"] == misses
 
 
-@pytest.mark.parametrize("delay", [0.002, 0.005, 0.011, 0.02])
-def test_an_interrupt_leaves_the_block(delay: float) -> None:
-    def forever(x: Any, n: int) -> Any:
-        i = 0
-        while True:
-            with Block():
-                x = np.sqrt(x * x + 1.0) - x * 0.25
-                LOG.append(i)
-                x = x * 0.75
-                i += 1
-                if i == n:
-                    return x
+class Quiet:
+    def __enter__(self) -> None:
+        LOG.append("enter")
 
-    fast = dynamo_lite.compile(forever, options=OPTIONS)
+    def __exit__(self, *error: object) -> None:
+        LOG.append("exit")
+
+
+def forever(x: Any, n: int) -> Any:
+    i = 0
+    while True:
+        with Quiet():
+            x = np.sqrt(x * x + 1.0) - x * 0.25
+            LOG.append(i)
+            x = x * 0.75
+            i += 1
+            if i == n:
+                return x
+
+
+def forever_locked(x: Any, n: int) -> Any:
+    i = 0
+    while True:
+        with LOCK:
+            x = np.sqrt(x * x + 1.0) - x * 0.25
+            LOG.append(i)
+            x = x * 0.75
+            i += 1
+            if i == n:
+                return x
+
+
+def forever_storing(x: Any, n: int) -> Any:
+    while True:
+        with LOCK:
+            LOG.append(SCOPE.depth)
+            x = np.sqrt(x * x + 1.0) - x * 0.25
+            SCOPE.depth += 1
+            if SCOPE.depth == n:
+                return x
+
+
+@pytest.mark.parametrize("function", [forever, forever_locked, forever_storing])
+def test_an_interrupt_leaves_the_block(function: Callable[..., Any]) -> None:
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    SCOPE.depth = 0
     fast(np.ones(8), 64)
-    LOG.clear()
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    with pytest.raises(KeyboardInterrupt):
+    for delay in np.linspace(0.001, 0.01, 40):
+        LOG.clear()
+        SCOPE.depth = 0
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        called = ""
         try:
             signal.setitimer(signal.ITIMER_REAL, delay)
             fast(np.ones(8), 10**9)
+        except KeyboardInterrupt as error:
+            called = traceback.extract_tb(error.__traceback__)[-1].name
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, before)
-    marks = [one if isinstance(one, str) else type(one) for one in LOG]
-    entered, left = marks.count("enter"), marks.count(tuple)
-    assert entered - left in (0, 1) and [one for one in LOG if isinstance(one, int)] == list(range(marks.count(int)))
-    assert entered == left or marks[-1] == "dies"  # it came while the block was being entered or left
+        numbers = [one for one in LOG if isinstance(one, int)]
+        assert numbers == list(range(len(numbers)))
+        assert called and not LOCK.locked()
+        missing = LOG.count("enter") - LOG.count("exit")
+        assert missing == 0 or (missing == 1 and called in ("__enter__", "__exit__"))  # it came in there
+    SCOPE.depth = 0
 
 
 @pytest.mark.parametrize("function", [of_a_class, nested, in_try, returns_early])
