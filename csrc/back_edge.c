@@ -17,7 +17,7 @@
 PyObject *dl_go_on;
 
 PyObject *
-dl_back_edge_ask(PyObject *on_hot, PyObject *poll, DlFrame *frame, PyCodeObject *code, int depth)
+dl_back_edge_ask(PyObject *on_hot, PyObject *poll, DlFrame *frame, PyCodeObject *code, int depth, int makes)
 {
     PyObject *all = dl_pyframe_slot_names(code), *function = Py_NewRef(dl_pyframe_function(frame));
     PyObject *stack = PyTuple_New(depth), *own = PyTuple_New(depth), *names = PyList_New(0);
@@ -53,7 +53,7 @@ dl_back_edge_ask(PyObject *on_hot, PyObject *poll, DlFrame *frame, PyCodeObject 
     answer = PyObject_CallFunctionObjArgs(on_hot, poll, function, stack, own, names, values, sole, NULL);
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
-    dl_thread.answering += dl_now() - began;
+    dl_thread.answering += makes ? dl_now() - began : 0;
     dl_thread.left = answer ? DL_STAYED : DL_RAISED;
 done:
     Py_XDECREF(given);
@@ -88,6 +88,7 @@ typedef struct {
     PyObject *place;            /* the loop */
     PyObject *on_hot, *on_miss;
     int depth;                  /* stack slots in use at its header */
+    int is_known;               /* it was asked before: what its answer leads to is made, and to come back is part of a call */
 } DlBackEdge;
 
 /* back_edge() -> what the frame that calls it is to return. */
@@ -112,7 +113,8 @@ back_edge_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObjec
     Py_INCREF(self);
     DlFrame *hidden = dl_pyframe_hide(tstate);
     dl_thread.nested++;
-    PyObject *answer = dl_back_edge_ask(self->on_hot, callable, frame, code, self->depth);
+    PyObject *answer = dl_back_edge_ask(self->on_hot, callable, frame, code, self->depth, !self->is_known);
+    self->is_known = 1;
     if (answer == Py_None) {
         Py_SETREF(answer, Py_NewRef(dl_go_on));
     }

@@ -155,7 +155,9 @@ build_errors(const DlBuilder *builder, PyObject *object, DlErrorsStep *step)
     step->ignored = (unsigned)ignored;
     step->reported = (unsigned)reported;
     step->noted = (unsigned)noted;
-    PyObject *warner = noted == INT32_MIN ? NULL : PyObject_GetAttrString(object, "warner");
+    step->silent = noted == INT32_MIN ? noted : dl_build_int(object, "silent");
+    step->changes = step->silent == INT32_MIN ? step->silent : dl_build_int(object, "changes");
+    PyObject *warner = step->changes == INT32_MIN ? NULL : PyObject_GetAttrString(object, "warner");
     if (warner == Py_None || warner == NULL) {
         Py_XDECREF(warner);
         return warner ? 0 : -1;

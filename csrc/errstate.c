@@ -10,6 +10,7 @@
 #include "interrupts.h"
 #include "kernel_code.h"
 #include "pyframe.h"
+#include "silence.h"
 
 enum { KNOWN_STATES = 4 };
 
@@ -208,7 +209,11 @@ seen(const DlRun *run, unsigned flags)
 {
     const DlRun *outermost = run->outermost;
     unsigned warned = outermost ? run->warned & ~flags_of(outermost->scope.reported) : 0;
-    return (flags & warned) && dl_silence(run) ? flags & ~warned : flags;
+    if ((flags & warned) == 0) {
+        return flags;
+    }
+    int unseen = outermost->scope.silent ? dl_silence_leaves_nothing(run) : dl_silence(run);
+    return unseen ? flags & ~warned : flags;
 }
 
 int
@@ -260,8 +265,12 @@ dl_errstate_set(DlRun *run, const DlErrorsStep *step)
     }
     run->flags = 0;
     dl_fp_set(0);
+    if (status == 0 && step->changes && step->warner != NULL) {
+        status = dl_filters_enter(run, step->warner);
+    }
     if (status == 0) {
         run->outermost->scope = *step;
+        run->outermost->changes += step->changes;
     }
     return status;
 }

@@ -14,6 +14,7 @@
 #include "maps.h"
 #include "pyframe.h"
 #include "runs.h"
+#include "silence.h"
 #include "slot.h"
 
 static const char *const reason_words[DL_N_DECLINES] = {
@@ -407,6 +408,9 @@ run_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *
         status = dl_steps_run(&run, 0);
         status = status ? status : take_results(&run, outputs);
         if (status == 0 && run.draws != NULL && (status = dl_draws_commit(&run)) != 0) {
+            drop_outputs(&run, outputs);
+        }
+        if (status == 0 && run.changes > 0 && (status = dl_filters_commit(&run)) != 0) {
             drop_outputs(&run, outputs);
         }
         dl_errstate_leave(&run);

@@ -308,7 +308,8 @@ typedef struct {
  * here, the warner is told of (ops/warner.py). */
 typedef struct {
     unsigned ignored, reported, noted;
-    PyObject *warner; /* or NULL */
+    int silent, changes; /* nobody sees what NumPy warns of; how often the filters of warnings change here */
+    PyObject *warner;    /* or NULL; of a step with changes what tells whether these are Python's own */
 } DlErrorsStep;
 
 typedef struct {
@@ -439,6 +440,7 @@ typedef struct DlRun {
     unsigned reported;     /* flags that the caller's state does not ignore, once that is known */
     unsigned warned;       /* those of which NumPy warns */
     DlErrorsStep scope;    /* of the outermost run: how the state differs from the caller's now */
+    int64_t changes;       /* of the outermost run: of the filters of warnings, which are to be counted (silence.h) */
     DlPool *pool;          /* of a loop; or NULL */
     struct DlBands *bands; /* maps that wait (bands.c), or NULL */
     int keep_gil;          /* the program has loops: it does not let other threads run */
@@ -512,9 +514,6 @@ DlStatus dl_call_done(DlRun *run, PyObject *result);
 /* Import what calls need of NumPy; 0 or -1. */
 int dl_errstate_register(void);
 
-/* silence.c: whether all that NumPy warns of goes unseen now. */
-int dl_silence(const DlRun *run);
-int dl_silence_register(void);
 /* Let invalid values alone raise in what NumPy is called for, until dl_errstate_back; a token, or NULL with an error. */
 PyObject *dl_errstate_invalid_alone(void);
 void dl_errstate_back(PyObject *token);

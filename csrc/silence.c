@@ -7,7 +7,10 @@
 #include "cache.h"
 #include "interrupts.h"
 #include "program.h"
+#include "pyframe.h"
+#include "silence.h"
 
+static PyObject *count_change; /* _warnings._filters_mutated */
 static PyObject *warnings_name, *filters_name, *registry_name;
 static PyObject *pattern_type; /* re.Pattern */
 static int knows_all; /* no context has filters of its own (CPython 3.14: sys.flags.context_aware_warnings) */
@@ -32,6 +35,10 @@ dl_silence_register(void)
     if (is_aware < 0 || pattern_type == NULL || !PyType_Check(pattern_type) || !warnings_name || !filters_name) {
         return -1;
     }
+    PyObject *own = PyImport_ImportModule("_warnings");
+    count_change = own ? PyObject_GetAttrString(own, "_filters_mutated") : NULL; /* from 3.14 on it has another name */
+    Py_XDECREF(own);
+    PyErr_Clear();
     registry_name = PyUnicode_InternFromString("__warningregistry__");
     return registry_name ? 0 : -1;
 }
@@ -69,15 +76,22 @@ passes(PyObject *filter)
 }
 
 int
-dl_silence(const DlRun *run)
+dl_silence_leaves_nothing(const DlRun *run)
 {
     const DlWorld *world = run->outermost ? run->outermost->world : NULL;
     if (!knows_all || world == NULL || world->func == NULL || !PyFunction_Check(world->func)) {
         return 0;
     }
     /* NB: the first warning of a module leaves a dict in it, ignored or not */
-    if (PyDict_GetItemWithError(PyFunction_GET_GLOBALS(world->func), registry_name) == NULL) {
-        PyErr_Clear();
+    int has_registry = PyDict_GetItemWithError(PyFunction_GET_GLOBALS(world->func), registry_name) != NULL;
+    PyErr_Clear();
+    return has_registry;
+}
+
+int
+dl_silence(const DlRun *run)
+{
+    if (!dl_silence_leaves_nothing(run)) {
         return 0;
     }
     PyObject *warnings = PyImport_GetModule(warnings_name);
@@ -90,6 +104,34 @@ dl_silence(const DlRun *run)
     Py_XDECREF(warnings);
     PyErr_Clear();
     return passed == 0;
+}
+
+DlStatus
+dl_filters_enter(DlRun *run, PyObject *are_own)
+{
+    /* NB: what Python code runs here may let other threads run */
+    if (count_change == NULL || (run->strict && dl_pyframe_has_other_threads())) {
+        return dl_decline(run, DL_REASON_FILTERS);
+    }
+    DlDeferral deferral;
+    dl_interrupts_defer(&deferral, NULL);
+    PyObject *told = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(are_own));
+    int are = told ? PyObject_IsTrue(told) : -1;
+    Py_XDECREF(told);
+    return are < 0 ? -1 : are ? 0 : dl_decline(run, DL_REASON_FILTERS);
+}
+
+DlStatus
+dl_filters_commit(DlRun *run)
+{
+    for (; run->changes > 0; run->changes--) {
+        PyObject *counted = PyObject_CallNoArgs(count_change);
+        if (counted == NULL) {
+            return -1;
+        }
+        Py_DECREF(counted);
+    }
+    return 0;
 }
 
 int

@@ -490,7 +490,7 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     DlRound *round = poll->round;
     poll->nudged = 0;
     round->spent = 0;
-    PyObject *answer = cache ? dl_back_edge_ask(watch.on_hot, (PyObject *)poll, frame, code, poll->depth) : NULL;
+    PyObject *answer = cache ? dl_back_edge_ask(watch.on_hot, (PyObject *)poll, frame, code, poll->depth, 1) : NULL;
     if (answer == Py_None || (answer != NULL && PyFloat_Check(answer))) {
         poll->off = answer == Py_None;
         dl_round_cool(round, poll->off ? 0 : PyFloat_AS_DOUBLE(answer));

@@ -207,7 +207,7 @@ dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
     DlWatch watch;
     /* NB: a handler could look at what is not stored yet, or a generator that has been drawn from. */
     if (!can_let_in(outermost)
-        || (reason == DL_REASON_SIGNAL && (outermost->world->stores || outermost->draws != NULL))) {
+        || (reason == DL_REASON_SIGNAL && (outermost->world->stores || outermost->draws != NULL || outermost->changes > 0))) {
         return dl_decline(run, reason);
     }
     if (outermost->let_in != 0 && time - outermost->let_in < RARELY * outermost->cost) {

@@ -151,7 +151,7 @@ _ROWS = (
         "with-statement",
         "break",
         "a `with` block on {detail} is entered",
-        "Put the array code into a function and call that inside the `with` block: it is compiled on its own.",
+        "What stands in the block is compiled. Where that is little, put the `with` around a loop, not into it.",
     ),
     Reason(
         "python-exception",

@@ -14,7 +14,7 @@ from dynamo_lite.pipeline import Segment
 from dynamo_lite.schedule.cost import MUCH_SLOWER, SEGMENT, DoesNotPay, Times, paying_sizes, times_of_round
 
 Versions = Mapping[types.CodeType, Sequence[Segment]]
-_WAY_BACK = {0: Times(0.0, 0.0, 12e3)}  # to go on plainly where exceptions are handled, and to come back at a back edge
+_WAY_BACK = {0: Times(0.0, 0.0, 6e3)}  # to go on plainly where exceptions are handled, and to come back
 
 
 def call_that_loses(root: types.CodeType, versions: Versions, skipped: set[types.CodeType]) -> str | None:

@@ -92,7 +92,7 @@ def compile_segment(
         except DoesNotPay as reason:
             why, detail = "does-not-pay", str(reason)
         clock.stage("backend")
-    if capture.pauses and program is not None and not isinstance(program, _C.Program):
+    if capture.is_native and program is not None and not isinstance(program, _C.Program):
         return compile_segment(function, slots, jump, backend, settings, owns_slots, False, constants, restraints)
     guards = _C.Guards(capture.guards, capture.inputs)
     if settings.check and (failed := guards.explain(function, slots)):

@@ -11,10 +11,11 @@ import types
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dynamo_lite import _C, budget
 from dynamo_lite.capture.leaving import calls_super, reads_frame
+from dynamo_lite.capture.plain_statements import plain_statement
 from dynamo_lite.capture.restraints import Beginning, place_in
 from dynamo_lite.capture.rests import rest_of_iterator
 from dynamo_lite.capture.targets import Target, code_of, locals_taken
@@ -24,16 +25,20 @@ from dynamo_lite.pycode import (
     GIVEN,
     Answers,
     Code,
+    Landing,
     Loop,
     MakePoll,
+    Places,
     UnsupportedCode,
     UnsupportedResume,
     assigned,
+    beginning,
     begins_at,
     decoded,
     handlers_at,
     in_order,
     is_comprehension,
+    landings,
     liveness,
     loops,
     own_cells,
@@ -54,14 +59,27 @@ class Watcher(Protocol):
 
     on_miss: _C.OnMiss
 
-    def with_polls(self, code: types.CodeType, make_edge: MakePoll | None = None) -> types.CodeType:
-        """`code` with polls at the back edges of its loops, what `make_edge` makes where that makes something."""
+    def with_polls(
+        self, code: types.CodeType, make_edge: MakePoll | None = None, places: Places | None = None
+    ) -> types.CodeType:
+        """`code` with polls at the back edges of its loops, what `make_edge` makes where that makes something, and what
+        `places` gives."""
 
     def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
         """Whether there may be array code between an instruction and the next back edge or return."""
 
     def round_at(self, code: Code, index: int) -> tuple[_C.Round, int] | None:
         """What is known of the rounds of the innermost loop around an instruction, and its iterator's stack slot."""
+
+
+class _Way(NamedTuple):
+    """How a running frame of some code is entered: the locals that go along, by their places among those bound there,
+    and None for others. code: which is kept, and so its number."""
+
+    code: types.CodeType
+    jump: Any
+    places: tuple[int | None, ...]
+    is_handled: bool
 
 
 class Resumes:
@@ -89,6 +107,7 @@ class Resumes:
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._entered: dict[tuple[Any, ...], tuple[types.CodeType, Any]] = {}  # by where a running loop was
         self._dead: dict[tuple[Any, ...], frozenset[str]] = {}  # by place, the locals that nobody reads from there on
+        self._ways: dict[tuple[Any, ...], _Way] = {}  # by where a frame was that was entered, and the names bound there
         self._with_edges: dict[types.CodeType, types.FunctionType | None] = {}
         self._rounds: dict[types.CodeType, _C.Jump | None] = {}  # by the code behind them, iterations that run plainly
         self.numbers: dict[types.CodeType, int] = {}
@@ -103,6 +122,7 @@ class Resumes:
         self._jumps.clear()
         self._entered.clear()
         self._dead.clear()
+        self._ways.clear()
         self._with_edges.clear()
         self._rounds.clear()
         self.numbers.clear()
@@ -159,21 +179,29 @@ class Resumes:
         holds.
         """
         kinds, items = [], []
-        code = decoded(function.__code__)
-        shows = reads_frame(code)
         for item, is_own in zip(stack, own, strict=True):
-            rest = rest_of_iterator(item) if is_own and not (shows and is_comprehension(code)) else None
+            rest = rest_of_iterator(item) if is_own else None
             kinds.append("value" if rest is None else "rest")
             items.append(item if rest is None else rest)
-        if handlers_at(code, header) is not None:
+        key = id(function.__code__), header, *kinds, *names
+        known = self._ways.get(key)
+        if known is not None:
+            if known.is_handled:
+                _C.hold_interrupts()
+            return known.jump(*items, *[None if place is None else values[place] for place in known.places])
+        code = decoded(function.__code__)
+        shows = reads_frame(code)
+        if shows and is_comprehension(code):
+            kinds, items = ["value"] * len(stack), list(stack)
+        if is_handled := handlers_at(code, header) is not None:
             _C.hold_interrupts()
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if shows else liveness(code)[header]
         # NB: in the order of graph breaks, so that there is one resume function. What nobody reads is handed on, too:
         # plain code may have taken an array's address, and what is called may look into the frame (numexpr.evaluate).
-        known = {name: (value, is_sole) for name, value, is_sole in zip(names, values, sole, strict=True)}
-        for name in in_order(code, known):
-            value, is_sole = known[name]
+        there = {name: (value, is_sole) for name, value, is_sole in zip(names, values, sole, strict=True)}
+        for name in in_order(code, there):
+            value, is_sole = there[name]
             if name not in cells:
                 if name != GIVEN or name in live:
                     bound[name] = value
@@ -190,13 +218,17 @@ class Resumes:
             return None
         if function.__code__ in self.handled and (to := code_of(jump)) is not None:
             self._on_way(function.__code__, to)
-        return jump(*items, *map(bound.get, locals_taken(jump, target)), *held.values())
+        taken = locals_taken(jump, target)
+        if not cells and not (shows and is_comprehension(code)):
+            places = tuple(names.index(name) if name in bound else None for name in taken)
+            self._ways[key] = _Way(function.__code__, jump, places, is_handled)
+        return jump(*items, *map(bound.get, taken), *held.values())
 
     def with_back_edges(self, function: types.FunctionType, from_break: bool = False) -> types.FunctionType | None:
         """A function that does what `function` does with its argument slots, a user's or a resume function, but comes
         back with a Continuation at the back edge of the loop that it begins in, or of one that is in no other; None
         where there is no such edge. from_break: it begins with what breaks the graph, and comes back as soon as it
-        can."""
+        can, in front of a statement after that, too."""
         code = function.__code__
         if code not in self._with_edges:
             self._with_edges[code] = None
@@ -214,10 +246,16 @@ class Resumes:
                     return None
                 return _C.BackEdge(loop, loop.depth, self._at_back_edge, self._on_miss)
 
+            def land(of: Code) -> list[tuple[Landing, object]]:
+                found = _landings(of, function.__globals__)
+                return [(one, _C.BackEdge(one, one.depth, self._at_back_edge, self._on_miss)) for one in found]
+
+            places = land if from_break else None
             if self._watcher is None:
-                edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False, every=True)
+                answers = Answers(_C.GO_ON, _C.drop_frame)
+                edged = polled(made, make_edge, answers, inner=False, every=True, places=places)
             else:
-                edged = self._watcher.with_polls(made, make_edge)
+                edged = self._watcher.with_polls(made, make_edge, places)
             if any(type(const) is _C.BackEdge for const in edged.co_consts):
                 found = types.FunctionType(edged, function.__globals__, function.__name__, None, empty_closure(edged))
                 found.__qualname__ = function.__qualname__
@@ -307,12 +345,21 @@ def _is_own(code: Code, loop: Loop) -> bool:
 
 
 def _is_next(code: Code, loop: Loop) -> bool:
-    """Whether this is the innermost loop around the place where a resume function begins, or one right inside of that,
-    or in no other."""
-    begin = next(index for index in range(len(code.instrs)) if begins_at(code, index))
-    around = [one for one in loops(code) if begin in one.body]
-    inner = around[-1].header if around else None
-    return loop.header == inner or (loop.outer == inner and begin not in loop.body)
+    """Whether this is a loop around the place where a resume function begins, or one right inside of the innermost of
+    those, or in no other. NB: from 3.12 on a jump back out of a handler may look like a loop inside of them."""
+    begin = beginning(code)
+    around = [one.header for one in loops(code) if begin in one.body]
+    return loop.outer is None or loop.header in around or loop.outer in around[-1:]
+
+
+def _landings(code: Code, namespace: dict[str, Any]) -> list[Landing]:
+    """Where a resume function that begins with what breaks the graph may hand over, besides at back edges."""
+
+    def end_of_plain(of: Code, index: int) -> int | None:
+        statement = plain_statement(of, index, namespace, {}, handled=True)
+        return None if statement is None else statement[0]
+
+    return landings(code, beginning(code), end_of_plain)
 
 
 def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType) -> types.FunctionType | None:

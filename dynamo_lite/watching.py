@@ -30,6 +30,7 @@ from dynamo_lite.pycode import (
     Code,
     Loop,
     MakePoll,
+    Places,
     decoded,
     loops,
     may_loop,
@@ -103,12 +104,17 @@ class Watch:
         poll.without = code
         return poll
 
-    def with_polls(self, code: types.CodeType, make_edge: MakePoll | None = None) -> types.CodeType:
+    def with_polls(
+        self, code: types.CodeType, make_edge: MakePoll | None = None, places: Places | None = None
+    ) -> types.CodeType:
         """The code of a resume function with polls in its loops, which are the user's loops. The code of inner
-        functions has them already. make_edge: makes what is asked in their place, where it makes something."""
-        return self._polled(code, entries=False, make_edge=make_edge)
+        functions has them already. make_edge: makes what is asked in their place, where it makes something. places:
+        where something else is asked."""
+        return self._polled(code, entries=False, make_edge=make_edge, places=places)
 
-    def _polled(self, code: types.CodeType, entries: bool, make_edge: MakePoll | None = None) -> types.CodeType:
+    def _polled(
+        self, code: types.CodeType, entries: bool, make_edge: MakePoll | None = None, places: Places | None = None
+    ) -> types.CodeType:
         polls: dict[tuple[int, int | None], _C.Poll] = {}  # by code and header, None at the entry
 
         def make_poll(of: Code, loop: Loop | None) -> object | None:
@@ -133,7 +139,7 @@ class Watch:
 
         limits, answers = self.limits, Answers(_C.GO_ON, _C.drop_frame)
         if make_edge is not None:  # each iteration asks
-            return polled(code, make_poll, answers, inner=False, every=True)
+            return polled(code, make_poll, answers, inner=False, every=True, places=places)
         return polled(code, make_poll, answers, limits.together, limits.operations, inner=entries)
 
     def round_at(self, code: Code, index: int) -> tuple[_C.Round, int] | None:

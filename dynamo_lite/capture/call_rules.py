@@ -301,6 +301,24 @@ def _errstate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return scopes.make(machine, kwargs)
 
 
+@rule(warnings.catch_warnings)
+def _catch_warnings(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    if args:
+        raise Break("python-call", "class catch_warnings")
+    return scopes.make_filters(machine, kwargs)
+
+
+@rule(warnings.simplefilter)
+def _simplefilter(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return scopes.add_filter(machine, ("action", "category", "lineno", "append"), args, kwargs)
+
+
+@rule(warnings.filterwarnings)
+def _filterwarnings(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    names = ("action", "message", "category", "module", "lineno", "append")
+    return scopes.add_filter(machine, names, args, kwargs)
+
+
 @rule(scopes.leave)
 def _leave_scope(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     scopes.leave(machine, as_constant(machine, args[0]))

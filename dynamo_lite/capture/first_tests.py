@@ -18,13 +18,12 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
 from dynamo_lite.graph.scalar import Scalar, make
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.filters import MAY_WARN
 from dynamo_lite.policy import ARMS
 from dynamo_lite.pycode import Code, handlers_at, remembered
 
 _LONGEST_TEST = 40  # instructions
-_TOLD = frozenset(  # what sets an error state, runs other people's code, or may warn without a floating-point error
-    ("error_state", "user_call", "other_ufunc", "median", "percentile", "quantile", "linalg_lstsq")
-)
+_TOLD = MAY_WARN | {"error_state"}
 
 
 @remembered

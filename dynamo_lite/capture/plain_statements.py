@@ -73,18 +73,23 @@ def extends(code: Code, index: int, formatting: bool) -> bool:
 
 
 def plain_statement(
-    code: Code, index: int, namespace: Mapping[str, Any], variables: Mapping[str, Any], before: Sequence[Value] = ()
+    code: Code,
+    index: int,
+    namespace: Mapping[str, Any],
+    variables: Mapping[str, Any],
+    before: Sequence[Value] = (),
+    handled: bool = False,
 ) -> tuple[int, int] | None:
     """The instruction after the statement of which `index` is part, and how many values it leaves on the stack, those
     of loops around; None where it may hold something to capture.
 
-    variables: what is known of locals. before: what is on the stack."""
+    variables: what is known of locals. before: what is on the stack. handled: also where exceptions are handled."""
     stack = [known(value) for value in before]
     computes = calls = False
     under = len(list(takewhile(_is_of_loop, before)))
     for at in range(index, min(index + _LONGEST, len(code.instrs))):
         instr = code.instrs[at]
-        if handlers_at(code, at) is not None or instr.target is not None:
+        if (not handled and handlers_at(code, at) is not None) or instr.target is not None:
             return None
         effect = OPCODES[instr.op].effect
         popped = effect.popped(instr.arg)

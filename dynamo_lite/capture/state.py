@@ -347,9 +347,12 @@ class Tracer:
         self.stored: dict[Value, dict[Any, Value]] = {}  # what such objects held before the first store
         self.checked: dict[Value, dict[Any, int]] = {}  # where storing is all that happens, by which was first
         self.namespaces: dict[int, NamespaceValue] = {}  # by id of the dict
-        self.scopes = scopes  # what np.errstate changes is known to the graph
+        self.scopes = scopes  # what np.errstate and catch_warnings change is known to the graph
         self.errors = (0, 0)  # which floating-point errors are ignored, and reported in any case, by now
-        self.depth = 0  # how many such scopes are open
+        self.silent = False  # and whether nobody sees what NumPy warns of
+        self.filters = 0  # how many `with warnings.catch_warnings()` are open
+        self.filtered = False  # there has been one
+        self.depth = 0  # how many scopes of either kind are open
         self.reporting: dict[Any, Any] = {}  # places where an error may be reported (warned.py)
         self.forks: set[Any] | None = None  # branches on data outside of loops that break the graph; None: all do
         self.forked = 0  # how many such branches do not

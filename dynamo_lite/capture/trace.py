@@ -40,9 +40,10 @@ from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
-from dynamo_lite.capture.residual import TAKEN, Residual
+from dynamo_lite.capture.residual import TAKEN, Pending, Residual
 from dynamo_lite.capture.restraints import Restraints, place_in, place_of
 from dynamo_lite.capture.sameness import held_cells
+from dynamo_lite.capture.scopes import changes_filters, is_told
 from dynamo_lite.capture.state import CellStored, Frame, GeneratorEscapes, Retry, SkipFrame, StoresShow, Tracer
 from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
@@ -56,6 +57,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import (
+    LETS_NOBODY_IN,
     OPCODES,
     Code,
     Instr,
@@ -67,6 +69,7 @@ from dynamo_lite.pycode import (
     handlers_at,
     handles_exception,
     has_handlers,
+    leaves_with,
     liveness,
     skeleton,
 )
@@ -128,6 +131,11 @@ class Capture:
     def pauses(self) -> bool:
         """Whether some loop is left for single iterations, which only a native program does."""
         return any("pause" in node.params for node in self.graph.nodes)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether only a native program does what it does."""
+        return self.pauses or changes_filters(self.graph)
 
     @property
     def only_scalars(self) -> bool:
@@ -260,6 +268,9 @@ def _trace(
         if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
             scopes = False
             continue
+        if tracer.filtered and is_told(tracer.root):
+            scopes = False
+            continue
         if isinstance(result, Stop) and tracer.caught and _is_handling(result, code):
             catches = False
             continue
@@ -334,7 +345,7 @@ def _trace(
             record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
         runs = instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER")
         is_first = begins_at(code, index) or begins_rest(code, index)  # the segment that would go on there is this one
-        plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
+        plain_rest = handlers_at(code, index) is not None or _enters_with(code, index)
         ends = "rest" if plain_rest else "break"
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
         live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared.keys()
@@ -358,6 +369,15 @@ def _trace(
             formats = stop.reason == "format-string"
             residual.alone = _alone(residual, frame.stack, variables, live)
             residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
+            if leaves_with(code, index) and not plain_rest:
+                if _calls_before(residual):  # which would let others in
+                    kept, plain_rest = residual, True
+                    residual = Residual(code, function.__globals__, remember, inputs=number_sources(tracer))
+                    residual.stores, residual.cells, residual.alone = kept.stores, kept.cells, kept.alone
+                    jumps.clear()
+                    residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
+                else:
+                    residual.pending.insert(0, Pending("RESUME", LETS_NOBODY_IN, position=code.entry))
             only_jumps = plain_rest
             ends = "break" if plain_rest and comes_back(jumps[-1]) else ends
     elif residual.stores is None and isinstance(result, ArrayValue) and result.source is None:
@@ -411,6 +431,19 @@ def _alone(residual: Residual, stack: list[Value], variables: dict[str, Value], 
     cells = residual.cells.values()
     shown = [*stack, *stored, *cells]
     return alone([*shown, *kept_locals(variables, live, shown).values()])
+
+
+def _enters_with(code: Code, index: int) -> bool:
+    """Whether instruction `index` enters a `with` block, or gives what the next one enters: what is raised from there
+    on is handled, and what is plain comes back within the block."""
+    return any(instr.op in ("BEFORE_WITH", "BEFORE_WITH_SELF") for instr in code.instrs[index : index + 2])
+
+
+def _calls_before(residual: Residual) -> bool:
+    """Whether residual code that leaves a `with` calls something before that: the first call is not this one."""
+    instrs = [item for item in residual.pending if isinstance(item, Pending)]
+    first = next(at for at, item in enumerate(instrs) if item.op.startswith("CALL"))
+    return instrs[first].op != "CALL" or instrs[first].arg != 2 or instrs[first + 1].op != "POP_TOP"
 
 
 def _is_taken_up(stop: Stop, frame: Frame, instr: Instr) -> bool:

@@ -54,14 +54,14 @@ def append(tracer: Tracer, bound: ops.Bound) -> Any:
     ignored, reported = tracer.errors
     # NB: a function that is called, and NumPy's own, may have been warned on behalf of others
     is_ours = len(tracer.frames) == 1 or tracer.restraints.warns
-    kinds = place.kinds & ~ignored & ~reported if is_ours else 0
+    kinds = place.kinds & ~ignored & ~reported if is_ours and not tracer.silent else 0
     if kinds:
         before = error_state.set_state(graph, ignored, reported, location, noted=kinds)
         graph.nodes.insert(mark, graph.nodes.pop())
         assert graph.nodes[mark] is before
         warner = Warner(name, location.filename, location.line, frame.namespace)
         error_state.set_state(graph, ignored, reported, location, warner=warner)
-    else:
+    elif not tracer.silent:
         tracer.reporting[name, location.line, id(frame.namespace)] = place
     return result
 

@@ -9,6 +9,9 @@ see such a state, too.
 Around an operation of whose errors NumPy has warned before, kinds are noted: ignored for the time being. The end of
 that part has a Warner (ops/warner.py), which is told what was met, and warns of it as NumPy would, if the caller's
 state says so; where it cannot, the program declines.
+
+Inside of ``with warnings.catch_warnings()`` it is silent once nobody sees what NumPy warns of (ops/filters.py); changes
+says how often the filters have been changed right there.
 """
 
 from __future__ import annotations
@@ -71,7 +74,8 @@ define(
         _evaluate,
         "From here on floating-point errors of the kinds in params ignored are, and those in params reported are "
         "reported (bits: divide, over, under, invalid); others as the caller says. Those in params noted are told to "
-        "the warner of the next error_state, if the caller is warned of them.",
+        "the warner of the next error_state, if the caller is warned of them. silent: nobody sees what the caller is "
+        "warned of; changes: of the filters of warnings, here.",
     )
 )
 
@@ -82,11 +86,14 @@ def set_state(
     reported: int,
     location: Location | None,
     noted: int = 0,
-    warner: Callable[[int], bool] | None = None,
+    warner: Callable[..., bool] | None = None,
+    silent: bool = False,
+    changes: int = 0,
 ) -> Node:
     """Append the change of the state."""
     params: dict[str, Any] = {"ignored": ignored, "reported": reported}
     params |= {"noted": noted} if noted else {"warner": warner} if warner is not None else {}
+    params |= {"silent": int(silent), "changes": changes} if silent or changes else {}
     return graph.add_call("error_state", (), params, ArrayType(np.dtype(bool), (), True), location)
 
 

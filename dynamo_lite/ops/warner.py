@@ -27,7 +27,7 @@ _OWN = (
     *("showwarning", "formatwarning", "_showwarnmsg", "_showwarnmsg_impl", "_formatwarnmsg", "_formatwarnmsg_impl"),
     *("_showwarning_orig", "_formatwarning_orig", "WarningMessage"),
 )
-_CONTEXTS = bool(getattr(sys.flags, "context_aware_warnings", 0))  # each context has filters of its own
+CONTEXTS = bool(getattr(sys.flags, "context_aware_warnings", 0))  # each context has filters of its own
 
 
 def _python_s_own(name: str) -> Any:
@@ -46,7 +46,7 @@ _are_silent = False  # and whether nobody sees what they let pass
 def are_plain() -> bool:
     """Whether a RuntimeWarning given now runs nothing but Python's own code, and raises nothing."""
     global _known_filters, _known_default, _are_silent
-    if _CONTEXTS or sys.modules.get("warnings") is not warnings:
+    if CONTEXTS or sys.modules.get("warnings") is not warnings:
         return False
     names = warnings.__dict__
     filters, default = names.get("filters"), names.get("defaultaction")
@@ -150,4 +150,4 @@ class Warner:
         return True
 
 
-__all__ = ["Warner", "are_plain", "kinds_known"]
+__all__ = ["CONTEXTS", "Warner", "are_plain", "kinds_known"]

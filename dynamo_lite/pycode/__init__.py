@@ -23,6 +23,7 @@ from dynamo_lite.pycode.code import (
     handles_exception,
     has_handlers,
     in_order,
+    leaves_with,
     remembered,
     skeleton,
 )
@@ -37,8 +38,10 @@ from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import (
     GIVEN,
     Answers,
+    Landing,
     Loop,
     MakePoll,
+    Places,
     is_comprehension,
     loops,
     polled,
@@ -48,12 +51,14 @@ from dynamo_lite.pycode.polls import (
 from dynamo_lite.pycode.version import FACTS
 
 if TYPE_CHECKING:
-    from dynamo_lite.pycode.resume import begins_at, begins_rest, resume_code
+    from dynamo_lite.pycode.landings import landings
+    from dynamo_lite.pycode.resume import LETS_NOBODY_IN, beginning, begins_at, begins_rest, resume_code
     from dynamo_lite.pycode.splice import spliced
 
 # Where the names are that only the compiler asks for: a program that is watched, and ends soon, need not wait for them.
 # NB: none is the name of a module here, which importing that one puts into this namespace.
 _PLACES = {"begins_at": "resume", "begins_rest": "resume", "resume_code": "resume", "spliced": "splice"}
+_PLACES |= {"beginning": "resume", "landings": "landings", "LETS_NOBODY_IN": "resume"}
 
 
 def __getattr__(name: str) -> Any:
@@ -71,21 +76,25 @@ __all__ = [
     "CO_NEWLOCALS",
     "GIVEN",
     "ITEM",
+    "LETS_NOBODY_IN",
     "OPCODES",
     "Answers",
     "Code",
     "ExceptionEntry",
     "Instr",
+    "Landing",
     "Loop",
     "MakePoll",
     "Opcode",
     "Operand",
+    "Places",
     "Position",
     "UnsupportedCode",
     "UnsupportedOpcode",
     "UnsupportedResume",
     "assemble",
     "assigned",
+    "beginning",
     "begins_at",
     "begins_rest",
     "decode",
@@ -98,6 +107,8 @@ __all__ = [
     "has_handlers",
     "in_order",
     "is_comprehension",
+    "landings",
+    "leaves_with",
     "liveness",
     "loops",
     "may_loop",

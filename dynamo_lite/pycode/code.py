@@ -262,6 +262,14 @@ def handles_exception(code: Code, index: int) -> bool:
     return False
 
 
+def leaves_with(code: Code, index: int) -> bool:
+    """Whether instruction `index` is the call that leaves a `with` block in whose course nothing was raised. NB: from
+    the block's last instruction that lets others in up to there no signal's handler runs, and no handler covers it."""
+    before = code.instrs[max(index - 3, 0) : index]
+    is_call = code.instrs[index].op == "CALL"
+    return is_call and len(before) == 3 and all((one.op, one.arg) == ("LOAD_CONST", None) for one in before)
+
+
 def skeleton(
     name: str,
     filename: str,

@@ -72,6 +72,16 @@ class Loop:
         return self.edges[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A place in front of a statement by its instruction, and the stack slots in use there. once: it heads a loop,
+    whose back edges ask for themselves."""
+
+    header: int
+    depth: int
+    once: bool
+
+
 GIVEN = ".0"  # the variable in which a comprehension's function has the iterator that it was given
 
 
@@ -102,12 +112,22 @@ def loops(code: Code) -> list[Loop]:
         body = natural_loop(code, header, True)
         around = [loop for loop in found if header in loop.body]
         over = "for" if code.instrs[header].op == "FOR_ITER" else "while"
-        slots = sum(loop.over == "for" for loop in around) + (over == "for") + _withs(code, header)
-        slots += is_comprehension(code)
+        slots = _slots(code, header, around) + (over == "for")
         outer = around[-1].header if around else None
         if depths[header] == slots:
             found.append(Loop(header, body, tuple(edges[header]), slots, over, outer))
     return found
+
+
+def statement_depth(code: Code, index: int) -> int:
+    """The stack slots in use in front of instruction `index`, if a statement begins there or a loop of `loops` goes
+    round."""
+    return _slots(code, index, [loop for loop in loops(code) if index in loop.body])
+
+
+def _slots(code: Code, index: int, around: list[Loop]) -> int:
+    """What lies on the stack below a statement in some loops."""
+    return sum(loop.over == "for" for loop in around) + _withs(code, index) + is_comprehension(code)
 
 
 def watched_loops(code: Code, together: int = 0) -> list[Loop]:
@@ -211,6 +231,7 @@ def _copies(code: Code, loop: Loop, together: int) -> int:
 
 
 MakePoll = Callable[[Code, "Loop | None"], object | None]  # None: there is none
+Places = Callable[[Code], "list[tuple[Landing, object]]"]  # landings, and the polls there
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +250,13 @@ def with_polls(
     together: int = 0,
     least: int = 1,
     every: bool = False,
+    places: Places | None = None,
 ) -> Code | None:
     """`code` with polls at its entry and at the back edges of its loops; None where there is no place for one.
 
     make_poll: asked for the poll of the entry (None), then of each loop that may be worth it, outer ones first; it may
     give None. together: instructions that the copies of a short loop may have. least: operations of a function without
-    loops that is worth one. every: of short loops too.
+    loops that is worth one. every: of short loops too. places: gives those besides loops where there is to be a poll.
     """
     if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS) or code.flags & CO_GENERATOR_KINDS:
         return None
@@ -252,6 +274,8 @@ def with_polls(
             poll = make_poll(code, loop)
             if poll is not None:
                 writer.at_loop(loop, poll)
+    for landing, poll in [] if places is None else places(code):
+        writer.at_landing(landing, poll)
     return writer.finish() if writer.blocks else None
 
 
@@ -271,6 +295,7 @@ class _Writer:
         self.answers = answers
         self.entry: tuple[int, int] | None = None
         self.edges: dict[int, int] = {}  # index of a back edge -> its block
+        self.landings: dict[int, tuple[int, Landing]] = {}  # and by the instruction
         self.copied: dict[int, Loop] = {}  # header -> loop
         self.blocks: list[tuple[object, int, int, Position]] = []  # poll, where to go on, stack depth there, position
         self.out: list[Instr] = []
@@ -289,6 +314,12 @@ class _Writer:
         self.edges.update(dict.fromkeys(loop.edges, len(self.blocks)))
         self.blocks.append((poll, loop.header, loop.depth, self.code.instrs[loop.last].position))
 
+    def at_landing(self, landing: Landing, poll: object) -> None:
+        """Ask `poll` before the instruction of `landing`."""
+        self.landings[landing.header] = len(self.blocks), landing
+        position = self.code.instrs[landing.header].position
+        self.blocks.append((poll, landing.header, landing.depth, position))
+
     def emit(self, op: str, arg: object = None, position: Position = NO_POSITION, to: object = None) -> None:
         self.out.append(Instr(op, arg, None if to is None else 0, position))
         self.labels.append(to)
@@ -305,7 +336,13 @@ class _Writer:
             if self.entry is not None and self.entry[0] == index:
                 self.ask(self.entry[1], NO_POSITION)  # a tracer must not see the line of the `def`
             copied = self.copied.get(index)
+            lands, landing = self.landings.get(index, (0, None))
+            if landing is not None and landing.once:
+                self.ask(lands, NO_POSITION)
             start.append(len(self.out))
+            if landing is not None and not landing.once:
+                self.ask(lands, NO_POSITION)
+                self.place["landed", index] = len(self.out)
             if copied is not None:
                 self.write_copies(copied)
                 self.place["asks", index] = len(self.out)
@@ -368,7 +405,7 @@ class _Writer:
         self.emit("IS_OP", "is not", position)
         self.emit("POP_JUMP_IF_TRUE", None, position, (block, "return"))
         self.emit("POP_TOP", None, position)
-        self.emit("JUMP", None, position, onwards)
+        self.emit("JUMP", None, position, ("landed", onwards) if ("landed", onwards) in self.place else onwards)
         self.place[block, "return"] = len(self.out)
         for _ in range(depth):
             self.emit("SWAP", 2, position)
@@ -406,6 +443,7 @@ def polled(
     least: int = 1,
     inner: bool = True,
     every: bool = False,
+    places: Places | None = None,
 ) -> types.CodeType:
     """`code` with polls (with_polls), and if `inner` all code objects in it; `decoded` goes on giving what they were
     without.
@@ -419,7 +457,7 @@ def polled(
         )
         if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
             code = code.replace(co_consts=consts)
-    made, polls = _written(code, make_poll, answers, together, least, every=every)
+    made, polls = _written(code, make_poll, answers, together, least, every=every, places=places)
     if polls and polls[0][0] is None:  # the entry's
         entry: Any = polls[0][1]
         if len(polls) == 1:
@@ -438,6 +476,7 @@ def _written(
     least: int,
     known: Code | None = None,
     every: bool = False,
+    places: Places | None = None,
 ) -> tuple[types.CodeType, list[tuple[Loop | None, object]]]:
     """`code` with polls, and these with their loops, the entry's first; as it is where that cannot be written. known:
     what it says, once it has been taken apart."""
@@ -457,7 +496,7 @@ def _written(
             if function is None:
                 return code, []
             plain = function
-        made = with_polls(plain, make_and_note, answers, together, least, every)
+        made = with_polls(plain, make_and_note, answers, together, least, every, places)
         if made is None:
             return code, []
         result = encode(as_module(made, code.co_flags) if is_script else made)
@@ -468,4 +507,7 @@ def _written(
     return result, polls
 
 
-__all__ = ["GIVEN", "Answers", "Loop", "MakePoll", "is_comprehension", "loops", "polled", "watched_loops", "with_polls"]
+__all__ = [
+    *("GIVEN", "Answers", "Landing", "Loop", "MakePoll", "Places", "is_comprehension", "loops", "polled"),
+    *("statement_depth", "watched_loops", "with_polls"),
+]

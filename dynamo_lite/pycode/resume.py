@@ -27,6 +27,7 @@ from dynamo_lite.pycode.code import (
     UnsupportedResume,
     handlers_at,
     in_order,
+    leaves_with,
     ranks,
     remembered,
 )
@@ -38,7 +39,9 @@ from dynamo_lite.pycode.version import CACHES, FACTS
 
 # Of a prologue, besides what has to do with ``.s0`` ...
 _PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL", "STORE_CELL", "RESUME"})
-_LETS_NOBODY_IN = 2  # a RESUME like that behind a `yield from`, at which no signal is looked for
+# What may call a Python function, whose frame the interpreter's loop itself goes on with.
+_CALLS = frozenset(("CALL", "CALL_KW", "CALL_FUNCTION_EX", "BINARY_SUBSCR", "LOAD_ATTR", "LOAD_METHOD", "FOR_ITER"))
+LETS_NOBODY_IN = 2  # a RESUME like that behind a `yield from`, at which no signal is looked for
 
 
 def begins_rest(code: Code, index: int) -> bool:
@@ -49,16 +52,30 @@ def begins_rest(code: Code, index: int) -> bool:
 
 def begins_at(code: Code, index: int) -> bool:
     """Whether a resume function goes on with instruction `index`, right behind its prologue."""
-    at = 0
-    while at < index and (code.instrs[at].op in _PUTS_BACK or str(code.instrs[at].arg).startswith(".s")):
-        at += 1
+    at = _behind_prologue(code, index)
     target = code.instrs[at].target if code.instrs[at].op == "JUMP" else at
     return index in (at, target) or (target == index - 1 and _is_before(*code.instrs[index - 1 : index + 1]))
 
 
+def beginning(code: Code) -> int:
+    """The instruction that a resume function goes on with."""
+    at = _behind_prologue(code, len(code.instrs))
+    target = code.instrs[at].target if code.instrs[at].op == "JUMP" else at
+    assert target is not None
+    return target + _is_before(*code.instrs[target : target + 2])
+
+
+def _behind_prologue(code: Code, most: int) -> int:
+    at = 0
+    while at < most and (code.instrs[at].op in _PUTS_BACK or str(code.instrs[at].arg).startswith(".s")):
+        at += 1
+    return at
+
+
 def _before(code: Code, index: int) -> Instr:
     """What a resume function has right before an instruction that it goes on with, and whose exceptions are handled:
-    what comes at a jump back there counts as raised by the instruction before."""
+    what comes at a jump back there counts as raised by the instruction before, and so does from 3.12 on what the
+    function raises that it calls."""
     return Instr("NOP", position=code.instrs[index].position)
 
 
@@ -103,8 +120,9 @@ def resume_code(
     position = code.instrs[index].position
     prologue = [Instr("MAKE_CELL", name) for name in sorted(own_cells(code))]
     entry = position
-    if handlers_at(code, index) is not None:  # NB: what a signal raises is to come where the user's code handles it
-        prologue.append(Instr("RESUME", _LETS_NOBODY_IN, position=position))
+    if handlers_at(code, index) is not None or leaves_with(code, index):
+        # NB: what a signal raises is to come where the user's code handles it
+        prologue.append(Instr("RESUME", LETS_NOBODY_IN, position=position))
         entry = (code.firstlineno, code.firstlineno, 0, 0)
     parameters: list[str] = []
     brought = [f".sc{number}" for number in range(len(cells))]
@@ -157,7 +175,8 @@ def resume_code(
     resumed = replace(resumed, cellvars=tuple(name for name in code.cellvars if name in used))
     begin = resumed.instrs[shift - 1].target
     assert begin is not None
-    if handlers_at(resumed, begin) is not None and any(instr.target == begin for instr in resumed.instrs[begin:]):
+    is_again = any(instr.target == begin for instr in resumed.instrs[begin:])
+    if handlers_at(resumed, begin) is not None and (is_again or resumed.instrs[begin].op in _CALLS):
         resumed = _with_nop(resumed, begin, shift - 1)
     if resumed.instrs[shift - 1].target == shift:
         resumed = remove(resumed, {shift - 1})

@@ -328,12 +328,14 @@ class Take:
 @dataclass(frozen=True, slots=True)
 class Errors:
     """From here on other floating-point errors are reported (ops/error_state.py); what was met before is judged, and
-    `warner` told of what was noted."""
+    `warner` told of what was noted, or asked whether the filters that change are Python's own."""
 
     ignored: int
     reported: int
     noted: int = 0
-    warner: Callable[[int], bool] | None = None
+    silent: int = 0
+    changes: int = 0
+    warner: Callable[..., bool] | None = None
 
 
 Step: TypeAlias = (

@@ -148,7 +148,8 @@ def _step(step: Step) -> list[str]:
         return [f"{target} of {step.count}" + (f" at r{step.places}" if step.places >= 0 else "")]
     if isinstance(step, Errors):
         noted = f" noted={step.noted}" if step.noted else f" {step.warner}" if step.warner else ""
-        return [f"errors ignored={step.ignored} reported={step.reported}{noted}"]
+        silent = f" silent={step.silent} changes={step.changes}" if step.changes else ""
+        return [f"errors ignored={step.ignored} reported={step.reported}{silent}{noted}"]
     if isinstance(step, New) and step.value is not None:
         return [f"r{step.dst} = [{_value(step.value)}] * {_value(step.count)}"]
     if isinstance(step, New) and step.is_table:

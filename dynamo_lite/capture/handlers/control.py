@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 
 from dynamo_lite.capture import object_lists, scopes
@@ -18,6 +20,7 @@ from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_number
 from dynamo_lite.capture.numpy_rules import MAX_READ
 from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.rests import is_handed_over
+from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -46,6 +49,7 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.capture.words import source_text
+from dynamo_lite.capture.wrap import class_lookup
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate, product, simplify
 from dynamo_lite.pycode import Instr, begins_rest, handlers_at
 
@@ -218,13 +222,28 @@ def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BEFORE_WITH", "BEFORE_WITH_SELF")
 def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
-    exit_ = scopes.enter(machine, machine.peek(frame))
+    is_new = frame.index > 1 and frame.code.instrs[frame.index - 2].op in ("CALL", "CALL_KW")  # none is entered twice
+    manager = machine.peek(frame)
+    exit_ = scopes.enter(machine, manager) if is_new else None
+    value: Value = ConstantValue(None, None)
     if exit_ is None:
-        raise Break("with-statement", a_kind(machine.peek(frame)))
+        exit_, value = _entered(machine, manager)
     frame.stack[-1] = exit_
     if instr.op == "BEFORE_WITH_SELF":
         frame.push(NullValue())
-    frame.push(ConstantValue(None, None))
+    frame.push(value)
+
+
+def _entered(machine: Machine, manager: Value) -> tuple[Value, Value]:
+    """What leaves the block of an object whose class has Python methods for that, and what entering it gives."""
+    if not isinstance(manager, ObjectValue | InstanceValue):
+        raise Break("with-statement", a_kind(manager))
+    leaving = class_lookup(manager.cls, "__exit__")
+    if type(leaving) is not types.FunctionType:
+        raise Break("with-statement", a_kind(manager))
+    value = machine.call_special(manager, "__enter__", [])
+    return MethodValue(None, ConstantValue(constant(leaving), leaving), manager, "__exit__"), value
+
 
 
 @handles("GET_ITER")
