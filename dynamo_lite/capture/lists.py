@@ -488,14 +488,17 @@ def state_others(tracer: Tracer) -> None:
             tracer.facts.state_pair("distinct", source, other)
 
 
-def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type | str | None]:
-    """The operands of an append or store, and what they are packed into: a tuple, list or text that nobody else has."""
+def _appended(
+    tracer: Tracer, item: Value, whole: Value | None = None
+) -> tuple[tuple[Argument, ...], type | str | None]:
+    """The operands of an append or store, and what they are packed into: a tuple, list or text that nobody else has.
+    whole: what either is `item` or another value, if it is."""
     if isinstance(item, FormattedValue):
         if item in reachable(tracer):
             raise Break("loop-state", "a list, by other things than arrays and numbers")
         return tuple(_part(one) for one in item.args), item.format
     is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is item.cells is None
-    if isinstance(item, SequenceValue) and is_fresh and not is_read_later(tracer, item):
+    if isinstance(item, SequenceValue) and is_fresh and not is_read_later(tracer, whole or item, item.kind is tuple):
         if item.times is not None:  # as many items as only the call says
             _fill(tracer, item)
             return (_operand(tracer, item),), None
@@ -509,12 +512,14 @@ def _put(
     key: tuple[Scalar, Value] | None,
     item: Value,
     packed: tuple[tuple[Argument, ...], type | str | None] | None = None,
+    whole: Value | None = None,
 ) -> Value:
     """Append ``target[key] = item``, or the append; packed: what _appended() has made of `item`, where it was asked."""
     tracer, done = machine.tracer, ConstantValue(None, None)
     if isinstance(item, EitherValue):
-        return split(machine, item, lambda one: _put(machine, target, key, realise(tracer, one)))
-    packed = packed or _appended(tracer, item)
+        either = whole or item
+        return split(machine, item, lambda one: _put(machine, target, key, realise(tracer, one), whole=either))
+    packed = packed or _appended(tracer, item, whole)
     table = table_of(tracer)
     where, values = (None if key is None else key[0]), packed[0]
     node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table)

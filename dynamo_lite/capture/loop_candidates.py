@@ -28,7 +28,7 @@ from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.policy import LONG
 from dynamo_lite.pycode import Code, begins_at, begins_rest, decoded
-from dynamo_lite.pycode.flow import natural_loop
+from dynamo_lite.pycode.flow import natural_loop, stack_depth
 
 _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
 _TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
@@ -162,8 +162,10 @@ def expect_side_exits(tracer: Tracer, plan: LoopPlan, frame: Frame, loop: frozen
 
 
 def _recalled(tracer: Tracer, code: Code, loop: frozenset[int], header: int) -> set[int]:
-    exits = tracer.restraints.side_exits
+    exits, depths = tracer.restraints.side_exits, stack_depth(code)
     aside = {at for at in _own(code, loop, header) if place_in(code, at) in exits} if exits else set()
+    # NB: up to 3.11 all parts of an f-string have its place; a way begins in front of the first one.
+    aside = {at for at in aside if depths[at] == depths[header]}
     return {at for at in aside if at - 1 not in aside or place_in(code, at - 1) != place_in(code, at)}  # from 3.13 on
 
 

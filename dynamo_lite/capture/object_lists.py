@@ -329,7 +329,7 @@ def put(machine: Machine, target: ListValue, index: Value | None, item: Value) -
     if isinstance(item, EitherValue) and _node_of(item) is None:
 
         def put_one(one: Value) -> Value:
-            _store(machine.tracer, target, place, realise(machine.tracer, one))
+            _store(machine.tracer, target, place, realise(machine.tracer, one), item)
             return ConstantValue(None, None)
 
         split(machine, item, put_one)
@@ -445,12 +445,15 @@ def _stay_as_long(tracer: Tracer) -> None:
             tracer.require(make("eq", _read(tracer, target.node, "int", abi.READ_LENGTH), count))
 
 
-def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value) -> None:
+def _store(
+    tracer: Tracer, target: ListValue, place: Scalar | None, item: Value, whole: Value | None = None
+) -> None:
+    """target[place] = item, or without a place an append; whole: what either is `item` or another value, if it is."""
     if place is None:
         _changes_length(tracer, target)
     packed, items, holdings = None, [item], [target.holding]
     if isinstance(item, SequenceValue) and _is_tuple(item) and item.taken is None:
-        if is_read_later(tracer, item):
+        if is_read_later(tracer, whole or item, True):
             raise Break("loop-state", "a list, by a tuple that something else holds, too")
         packed, items = tuple, [realise(tracer, part) for part in item.known]
         holdings = _parts(target.holding, len(items))

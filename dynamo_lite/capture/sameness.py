@@ -37,7 +37,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import liveness
+from dynamo_lite.pycode import kept_whole, liveness
 
 # -- values ----------------------------------------------------------------------------------------
 
@@ -117,12 +117,12 @@ def reachable(tracer: Tracer, by_callers: bool = False) -> list[Value]:
     return _with_parts([*work, *tracer.stored, *tracer.namespaces.values()])
 
 
-def is_read_later(tracer: Tracer, value: Value) -> bool:
+def is_read_later(tracer: Tracer, value: Value, whole: bool = False) -> bool:
     """Whether some frame may still read a value, or one that holds it: not, if only names have it that get another one
-    first. Asked between two instructions of each frame."""
+    first. Asked between two instructions of each frame. whole: to take items of what a name holds does not count."""
     work: list[Value | None] = []
     for frame in tracer.frames:
-        live = liveness(frame.code)[frame.index]
+        live = (kept_whole if whole else liveness)(frame.code)[frame.index]
         work += [held for name, held in frame.locals.items() if name in live or name.startswith(".")]
         work += [*frame.cells.values(), *frame.stack]
     return value in _with_parts([*work, *tracer.stored, *tracer.namespaces.values()])

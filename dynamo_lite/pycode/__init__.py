@@ -32,7 +32,7 @@ from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.first_call import with_questions
 from dynamo_lite.pycode.flow import natural_loop, own_cells, reached, stack_depth, successors
-from dynamo_lite.pycode.liveness import assigned, liveness
+from dynamo_lite.pycode.liveness import assigned, kept_whole, liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import (
@@ -107,6 +107,7 @@ __all__ = [
     "has_handlers",
     "in_order",
     "is_comprehension",
+    "kept_whole",
     "landings",
     "leaves_with",
     "liveness",

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import overload
 
-from dynamo_lite.pycode.code import Code, remembered
+from dynamo_lite.dataclass import replace
+from dynamo_lite.pycode.code import Code, Instr, remembered
 from dynamo_lite.pycode.flow import following, handler_targets
 from dynamo_lite.pycode.opcodes import OPCODES, Operand
 
@@ -83,6 +84,18 @@ def liveness(code: Code) -> Live:
                 live[index] = mask
                 work.append(index)
     return Live(code.varnames, live)
+
+
+@remembered
+def kept_whole(code: Code) -> Live:
+    """The locals with whose values at that point each instruction, or one after it, may do more than take items, by
+    ``p[0]`` or ``x, y = p``: what only does that cannot tell a tuple from another one of the same items."""
+    instrs = list(code.instrs)
+    for index, instr in enumerate(code.instrs[:-1]):
+        ahead = [one.op for one in code.instrs[index + 1 : index + 3]]
+        if instr.op == "LOAD_FAST" and (ahead[0] == "UNPACK_SEQUENCE" or ahead == ["LOAD_CONST", "BINARY_SUBSCR"]):
+            instrs[index] = Instr("LOAD_CONST", None)
+    return liveness(replace(code, instrs=tuple(instrs)))
 
 
 @remembered

@@ -144,7 +144,36 @@ def kept_elsewhere(x, n):
     return (rows[-1] is t, rows[0] is t, last is u, rows, t, u, last) if n else None
 
 
+def appended_or_the_first(x, n):
+    start = p = (1000.5, 2000.5)
+    rows = []
+    for i in range(n):
+        p = (p[0] + x[i], p[1]) if x[i] % 2 < 1 else start
+        rows.append(p)
+    return [one is start for one in rows], rows, start
+
+
+def appended_and_read_on(x, n):
+    p, rows, last = (0.5, 1000), [], None
+    for i in range(n):
+        a, b = p
+        p = (a + x[i], b)
+        rows.append(p)
+        last = p[1]
+    return [row[1] is rows[0][1] for row in rows], last is rows[-1][1] if n else None, rows
+
+
+def appended_and_kept(x, n):
+    p, rows, others = (0.5, 1000), [], []
+    for i in range(n):
+        p = (p[0] + x[i], p[1])
+        rows.append(p)
+        others.append(p)
+    return [one is other for one, other in zip(rows, others, strict=True)], p is rows[-1] if n else None, rows
+
+
 PROGRAMS = [
+    *(appended_or_the_first, appended_and_read_on, appended_and_kept),
     *(made_anew, made_in_an_inner_loop, item_under_a_branch, kept_elsewhere),
     *(two_names, began_as_one, previous, within_another, begins_as_an_item, swapped, records, printed_now_and_then),
     in_an_attribute,
@@ -189,7 +218,21 @@ def ends_with_a_list_set_under_a_branch(x, n):
     return p
 
 
-PURE = [ends_with_a_tuple, ends_with_a_list, ends_with_a_list_set_under_a_branch, made_anew]
+def walks(x, n):
+    at, track = (0, 1000), []
+    for i in range(n):
+        if x[i] < 2.0:
+            at = (at[0] + 1000, at[1])
+        elif x[i] < 6.0:
+            at = (at[0], at[1] - 1000)
+        else:
+            at = (at[0] - 1, at[1])
+        if i % 3 == 0:
+            track.append(at)
+    return track
+
+
+PURE = [ends_with_a_tuple, ends_with_a_list, ends_with_a_list_set_under_a_branch, made_anew, walks]
 
 
 @pytest.mark.parametrize("program", PURE, ids=lambda one: one.__name__)
@@ -198,3 +241,31 @@ def test_what_an_iteration_makes_keeps_no_loop_from_being_native(program: Callab
     x = np.arange(30) * 0.5
     assert fast(x, 20) == program(x, 20)
     assert fast.stats()["breaks"] == 0 and fast.stats()["native_calls"] == 1
+
+
+def appended_again(x, n):
+    p, rows = (0.0, 0.0), []
+    for i in range(n):
+        if x[i] % 2 < 1:
+            p = (p[0] + x[i], p[1])
+        rows.append(p)
+    return rows
+
+
+def none_or_appended_again(x, n):
+    p, rows = None, []
+    for i in range(n):
+        if x[i] % 2 < 1:
+            p = (x[i], i)
+        rows.append(p)
+    return rows
+
+
+@pytest.mark.parametrize("program", [appended_again, none_or_appended_again, walks], ids=lambda one: one.__name__)
+def test_a_tuple_that_is_appended_again_is_one_object(program: Callable) -> None:
+    fast = dynamo_lite.compile(program, options={"check": 1, "cost_model": False})
+    x = np.arange(30) * 0.5
+    for n in (25, 1, 4, 25):
+        rows, expected = fast(x, n), program(x, n)
+        assert rows == expected
+        assert [[one is other for other in rows] for one in rows] == [[a is b for b in expected] for a in expected]

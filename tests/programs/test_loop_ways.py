@@ -290,3 +290,17 @@ def test_the_report() -> None:
     assert [record.outcome for record in fast.explain().loops] == ["native"]
     (record,) = fast.explain().breaks
     assert record.id == "loop-ways"
+
+
+def test_a_way_that_begins_with_a_text_that_is_formatted() -> None:
+    def names(x: np.ndarray, n: int) -> str:
+        s = ""
+        for i in range(n):
+            if x[i] < 0.5:
+                s = f"value {x[i]:.3f}"
+        return s
+
+    fast = dynamo_lite.compile(names)
+    x = np.arange(40) % 7 * 0.125
+    for n in (1, 0, 40, 7):
+        assert fast(x, n) == names(x, n)

@@ -8,6 +8,7 @@ from dynamo_lite.pycode import (
     assemble,
     assigned,
     decode,
+    kept_whole,
     liveness,
     skeleton,
     stack_depth,
@@ -114,3 +115,14 @@ def test_code_prints_one_line_an_instruction():
     assert lines[0] == f"code {user.__qualname__}(a)  # {__file__}:{first}"
     assert any(line.split() == [str(first + 2), "BINARY_OP", "'+'"] or "BINARY_OP '+'" in line for line in lines)
     assert any("->" in line and "depth 0" in line for line in lines)
+
+
+def test_items_that_are_taken_of_what_a_local_holds_do_not_keep_it_whole():
+    def f(p, q):
+        x, y = p
+        return x + y + p[0] + len(q)
+
+    code = decode(f.__code__)
+    first = next(index for index, instr in enumerate(code.instrs) if instr.op == "LOAD_FAST")
+    assert liveness(code)[first] == {"p", "q"}
+    assert kept_whole(code)[first] == {"q"}
