@@ -108,6 +108,16 @@ took_each(const DlRound *round)
     return (double)round->took_since / (double)round->n_since;
 }
 
+/* The ns of a plain round without the longest ones. */
+static double
+usual_plain(const DlRound *round)
+{
+    if (round->n_plain <= round->n_longest) {
+        return (double)round->plain / (double)round->n_plain;
+    }
+    return (double)(round->plain - round->longest) / (double)(round->n_plain - round->n_longest);
+}
+
 /* Count what compiled rounds have taken less than plain ones, the shorter ones of those before and after them. */
 static void
 count_saved(DlRound *round, uint64_t rounds, uint64_t took)
@@ -115,10 +125,11 @@ count_saved(DlRound *round, uint64_t rounds, uint64_t took)
     double plain = (double)round->plain / (double)round->n_plain;
     if (plain != round->before) {
         if (round->n_since > 0) {
-            double before = expected_plain(round, round->before, took_each(round));
-            round->saved += (fmin(before, plain) - took_each(round)) * (double)round->n_since;
+            double before = expected_plain(round, round->usual, took_each(round));
+            round->saved += (fmin(before, usual_plain(round)) - took_each(round)) * (double)round->n_since;
         }
         round->before = plain;
+        round->usual = usual_plain(round);
         round->n_since = round->took_since = round->n_first = round->took_first = 0;
     }
     round->n_since += rounds;
@@ -187,7 +198,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
             return 1;
         }
         dl_round_cool(round, 0);
-        round->plain = round->n_plain = round->n_begun = 0;
+        round->plain = round->n_plain = round->n_begun = round->longest = round->n_longest = 0;
         round->spent = (uint64_t)(dl_thresholds.hot_loop - dl_thresholds.sampled_rounds); /* what is missing until it is hot */
         return 0;
     }
@@ -195,7 +206,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     round->retry_at = time + round->patience;
     round->loses = 1;
     dl_round_cool(round, 0);
-    round->plain = round->n_plain = round->n_begun = 0; /* as it goes on, it may take other times */
+    round->plain = round->n_plain = round->n_begun = round->longest = round->n_longest = 0; /* as it goes on, it may take other times */
     return 0;
 }
 
@@ -203,7 +214,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
 static PyObject *
 round_savings(DlRound *self, void *Py_UNUSED(unused))
 {
-    double gain = self->n_since > 0 ? expected_plain(self, self->before, took_each(self)) - took_each(self) : 0.0;
+    double gain = self->n_since > 0 ? expected_plain(self, self->usual, took_each(self)) - took_each(self) : 0.0;
     return Py_BuildValue("(ddK)", self->saved * 1e-9, gain * 1e-9, (unsigned long long)self->n_since);
 }
 

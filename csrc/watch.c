@@ -431,6 +431,10 @@ round_is_due(DlPoll *poll)
     round->n_plain += (uint64_t)poll->stride * (uint64_t)poll->rounds;
     round->plain += passed;
     round->spent += passed;
+    if (passed > round->longest) {
+        round->longest = passed;
+        round->n_longest = (uint64_t)poll->stride * (uint64_t)poll->rounds;
+    }
     poll->last = time;
     if ((double)passed < dl_thresholds.look && poll->stride < LONGEST_STRIDE) {
         poll->stride *= 2;

@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     uint64_t plain, n_plain; /* ns of plain rounds, and how many those were */
+    uint64_t longest, n_longest; /* those of them that took longest from one look at the clock to the next */
     uint64_t n_begun;        /* how often the loop began, as far as that was seen, while these passed */
     uint64_t spent;          /* of them since it was last decided */
     uint64_t wanted;         /* plain rounds, before which it does not become hot */
@@ -40,7 +41,8 @@ typedef struct {
     DlVisits *counts;        /* the place whose rounds count for `saved`, of all in the loop, compared only; and in */
     uint64_t counted;        /* which epoch */
     double saved;            /* ns that compiled rounds took less, up to the latest plain ones */
-    double before;           /* ns that a plain round took then */
+    double before;           /* ns that a plain round took then, */
+    double usual;            /* and without the longest, of which one may have had much more to do than any to come */
     uint64_t n_since, took_since; /* compiled rounds since, and the ns that they took */
     uint64_t n_first, took_first; /* of them the first ones, which had as much to do as the plain ones before them */
 } DlRound;

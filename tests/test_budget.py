@@ -313,6 +313,24 @@ def test_rounds_that_have_less_to_do_have_not_saved_what_the_first_ones_took() -
     assert made.watch._known_savings() < 0.1  # 30 rounds took 0.12 s, the others next to nothing
 
 
+def one_long_round(x: Any, n: int, out: list[Any]) -> Any:
+    for i in range(n):
+        time.sleep(0.15 if i == 5 else 0.0005)
+        x = x * 0.5 + i
+        out[0] = str(x[0])
+    return x
+
+
+def test_one_long_round_is_not_what_all_others_would_have_taken() -> None:
+    limits = replace(watched.LOOPS_AT_ONCE, hot_loop=0.01, hot_function=1e6)
+    made = watched.Watched(one_long_round, limits, "numba")
+    out = [""]
+    assert (made.function(np.ones(20), 300, out) == one_long_round(np.ones(20), 300, [""])).all()
+    (known,) = made.watch.rounds.values()
+    assert known.entered > 0
+    assert made.watch._known_savings() < 0.1
+
+
 def test_a_loop_goes_on_compiled_behind_an_iteration_that_may_not_be_compiled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
