@@ -21,6 +21,8 @@ from _warnings import warn_explicit as _warn
 from collections.abc import Sequence
 from typing import Any
 
+from dynamo_lite._C import find_changed
+
 _TEXTS = ("divide by zero", "overflow", "underflow", "invalid value")  # by the bits of ops/error_state.py
 _QUIET = frozenset(("default", "ignore", "module", "once"))  # actions that nobody notices if they happen twice
 _OWN = (
@@ -56,8 +58,9 @@ def are_plain() -> bool:
         if (actions := _actions(filters, default)) is None or not actions <= _QUIET:
             return False
         _known_filters, _known_default, _are_silent = list(filters), default, actions == {"ignore"}
-    found = tuple(map(names.get, _OWN))
-    return _records(found) or (_are_same(found, _OWNERS) and (_are_silent or _is_file(sys.stderr)))
+    if find_changed(names, _OWN, _OWNERS) < 0:
+        return _are_silent or _is_file(sys.stderr)
+    return _records(tuple(map(names.get, _OWN)))
 
 
 def _are_same(one: Sequence[Any], other: Sequence[Any]) -> bool:
