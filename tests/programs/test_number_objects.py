@@ -510,3 +510,38 @@ def test_what_python_hands_back_is_the_object_of_that_call(expression: str) -> N
         y = [complex(1.5, float("2.5")), "".join(["a", "bc"]), bytes(bytearray(b"xyz")), float("1.25")]
         of = [any(function(np.ones(3), y)[0] is one for one in y) for function in (names["f"], fast)]
         assert of == [True, True]
+
+
+NONE, FOUR, LAST_OF_ONE, LARGE = 0, 4, 256, 257
+
+
+def small_ints(g: Any, n: int, k: int) -> Any:
+    place, hits, seen = [k, 0], 0, 0
+    for i in range(n):
+        rest = i % 7
+        if rest is not NONE:
+            place = [place[0] + 1, place[1]]
+        if place[0] is FOUR or LAST_OF_ONE is place[0]:
+            hits += 10
+        seen += place[0] + k is LAST_OF_ONE
+    return hits, seen, g * 2.0
+
+
+def large_ints(g: Any, n: int, k: int) -> Any:
+    found = 0
+    for i in range(n):
+        found += k + i is LARGE
+    return found, g * 2.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_small_ints_are_one_object_each(backend: str) -> None:
+    fast = dynamo_lite.compile(small_ints, backend=backend, options=OPTIONS)
+    for n, k in ((1000, 0), (40, 250), (0, 4), (9, -7)):
+        expected, found = small_ints(np.arange(5.0), n, k), fast(np.arange(5.0), n, k)
+        assert found[:2] == expected[:2] and (found[2] == expected[2]).all()
+    assert fast.stats()["breaks"] == 0, fast.explain()
+    fast = dynamo_lite.compile(large_ints, backend=backend, options=OPTIONS)
+    for k in (250, 200, 257):
+        expected, found = large_ints(np.arange(5.0), 20, k), fast(np.arange(5.0), 20, k)
+        assert found[0] == expected[0] and (found[1] == expected[1]).all()

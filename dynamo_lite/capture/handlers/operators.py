@@ -443,6 +443,10 @@ def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
         if kind_of(lhs.expr) != "bool":
             return ConstantValue(None, not wanted)
         return NumberValue(None, lhs.expr if rhs.value is wanted else simplify(negate(lhs.expr)))
+    is_small = isinstance(rhs, ConstantValue) and type(rhs.value) is int and is_single(rhs.value)
+    if isinstance(lhs, NumberValue) and kind_of(lhs.expr) == "int" and is_small:
+        same = make("eq", lhs.expr, as_constant(machine, rhs))  # of such an int there is one object
+        return machine.tracer.number(same if wanted else simplify(negate(same)))
     few = listed_objects.few_equal(machine.tracer, lhs, rhs, True)
     found = listed_objects.equal(machine, lhs, rhs) if few is None else few
     if found is not None:
