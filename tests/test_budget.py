@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import time
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -295,37 +296,26 @@ def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_fo
         assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.5)
 
 
-def gets_lighter(x: Any, n: int, out: list[Any]) -> Any:
-    for i in range(n):
-        time.sleep(0.004 if i < 30 else 0.0)
-        x = x * 0.5 + i
-        out[0] = str(x[0])
-    return x
+def gets_lighter(i: int) -> float:
+    return 0.004 if i < 30 else 0.0
 
 
-def test_rounds_that_have_less_to_do_have_not_saved_what_the_first_ones_took() -> None:
+def has_one_long_round(i: int) -> float:
+    return 0.15 if i == 5 else 0.0005
+
+
+@pytest.mark.parametrize(("seconds", "n"), ((gets_lighter, 3000), (has_one_long_round, 300)))
+def test_rounds_have_not_saved_what_longer_ones_took_plainly(seconds: Callable[[int], float], n: int) -> None:
+    def rounds(x: Any, n: int, out: list[Any]) -> Any:
+        for i in range(n):
+            time.sleep(seconds(i))
+            x = x * 0.5 + i
+            out[0] = str(x[0])
+        return x
+
     limits = replace(watched.LOOPS_AT_ONCE, hot_loop=0.01, hot_function=1e6)
-    made = watched.Watched(gets_lighter, limits, "numba")
-    out = [""]
-    assert (made.function(np.ones(20), 3000, out) == gets_lighter(np.ones(20), 3000, [""])).all()
-    (known,) = made.watch.rounds.values()
-    assert known.entered > 0
-    assert made.watch._known_savings() < 0.1  # 30 rounds took 0.12 s, the others next to nothing
-
-
-def one_long_round(x: Any, n: int, out: list[Any]) -> Any:
-    for i in range(n):
-        time.sleep(0.15 if i == 5 else 0.0005)
-        x = x * 0.5 + i
-        out[0] = str(x[0])
-    return x
-
-
-def test_one_long_round_is_not_what_all_others_would_have_taken() -> None:
-    limits = replace(watched.LOOPS_AT_ONCE, hot_loop=0.01, hot_function=1e6)
-    made = watched.Watched(one_long_round, limits, "numba")
-    out = [""]
-    assert (made.function(np.ones(20), 300, out) == one_long_round(np.ones(20), 300, [""])).all()
+    made = watched.Watched(rounds, limits, "numba")
+    assert (made.function(np.ones(20), n, [""]) == rounds(np.ones(20), n, [""])).all()
     (known,) = made.watch.rounds.values()
     assert known.entered > 0
     assert made.watch._known_savings() < 0.1
