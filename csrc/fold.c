@@ -241,6 +241,23 @@ dl_alike_look(DlAlike *alike, const char *data, npy_intp n, npy_intp stride)
     alike->met = found & 2 ? DL_UNLIKE : DL_ALIKE;
 }
 
+int
+dl_alike_is_usual(const DlAlike *nans)
+{
+    return nans->bits == (nans->bytes == 8 ? 0x7FF8000000000000 : 0x7FC00000);
+}
+
+void
+dl_alike_hand_on(const DlAlike *nans, char *to, const char *data, npy_intp n)
+{
+    for (npy_intp i = 0; i < n; i++) {
+        const char *at = data + i * nans->bytes;
+        if (nans->bytes == 8 ? IS_NAN(*(const double *)at) : IS_NAN(*(const float *)at)) {
+            memcpy(to + i * nans->bytes, &nans->bits, (size_t)nans->bytes);
+        }
+    }
+}
+
 void
 dl_alike_join(DlAlike *alike, const DlAlike *others)
 {

@@ -36,6 +36,10 @@ typedef struct {
 
 /* Look at n numbers that are `stride` bytes apart. */
 void dl_alike_look(DlAlike *alike, const char *data, npy_intp n, npy_intp stride);
+/* Whether the NaN that all are is np.nan. */
+int dl_alike_is_usual(const DlAlike *nans);
+/* Put the NaN that all are among n packed numbers where they stand. */
+void dl_alike_hand_on(const DlAlike *nans, char *to, const char *data, npy_intp n);
 /* Look at those that another one has met. */
 void dl_alike_join(DlAlike *alike, const DlAlike *others);
 /* Whether a result that is NaN, or zero, is known bit by bit. NB: a NaN that arises is an invalid operation. */

@@ -230,6 +230,7 @@ fold(DlShare *share, Sharing *sharing, int n_parts, int keep_gil)
         for (int i = 0; i < share->threads; i++) {
             work->unsure |= sharing->own[i].unsure;
             dl_alike_join(&work->alike, &sharing->own[i].alike);
+            dl_alike_join(&work->nans, &sharing->own[i].nans);
             work->failed |= sharing->own[i].failed;
         }
         work->cells = cells;
@@ -440,6 +441,7 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     int folds = step->looks <= 0 && kernel_folds(step, &runs, reg != NULL);
     DlWork work = {.fold = step->fold, .runs = &runs, .itemsize = layout.itemsize, .looks = step->looks > 0};
     work.alike = (DlAlike){.bytes = layout.itemsize, .zeros = !step->fold->pairwise};
+    work.nans = (DlAlike){.bytes = layout.itemsize};
     DlShare share = {.threads = 1};
     int n_parts = 1, is_long = reg != NULL && are_long_sums(step, &runs);
     if (reg != NULL && packed && !folds && guess_reading(&work) >= dl_threads_least && (n_parts = dl_reduce_cut(&work)) > 1) {

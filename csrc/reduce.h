@@ -38,7 +38,7 @@ typedef struct {
     int32_t failed;      /* the kernel's status */
     int unsure;
     int looks;           /* at the NaNs that are added up, or zeros that are compared */
-    DlAlike alike;
+    DlAlike alike, nans; /* what would make the result unsure; and the NaNs that are compared */
     DlCut cut;           /* how it is cut into parts */
     int axis;            /* of the nest, where it is cut along one */
     npy_intp few;        /* indices of a part; of a tree, how often it is halved */

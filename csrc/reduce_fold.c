@@ -105,13 +105,66 @@ get(DlWork *work, npy_intp start, npy_intp n)
     }
 }
 
+/* ---- steps that look at NaNs ---- */
+
+/* Where an extreme meets NaN it is that NaN from there on. NB: comparing one sets a flag that NumPy does not report. */
+static int
+looks_at_nans(const DlWork *work)
+{
+    return work->looks && !work->fold->pairwise;
+}
+
+/* See DlFold. */
+static int
+fold_leaf(DlWork *work, const char *data, npy_intp n, char *cell)
+{
+    if (!looks_at_nans(work)) {
+        return work->fold->leaf(data, n, work->runs->stride, cell);
+    }
+    unsigned before = dl_fp_get();
+    if (work->fold->leaf(data, n, work->runs->stride, cell)) {
+        dl_alike_look(&work->nans, data, n, work->runs->stride);
+        memcpy(cell, &work->nans.bits, (size_t)work->itemsize);
+    }
+    dl_fp_set(before);
+    return 0;
+}
+
+static int
+fold_few_runs(DlWork *work, const char *data, npy_intp few, npy_intp n, char *cells)
+{
+    if (!looks_at_nans(work)) {
+        return work->fold->runs(data, few, n, cells);
+    }
+    int unsure = 0;
+    for (npy_intp i = 0; i < few; i++) {
+        unsure |= fold_leaf(work, data + i * n * work->itemsize, n, cells + i * work->itemsize);
+    }
+    return unsure;
+}
+
+static int
+fold_row(DlWork *work, char *accs, const char *data, npy_intp n)
+{
+    if (!looks_at_nans(work)) {
+        return work->fold->rows(accs, data, n);
+    }
+    unsigned before = dl_fp_get();
+    if (work->fold->rows(accs, data, n)) {
+        dl_alike_look(&work->nans, data, n, work->itemsize);
+        dl_alike_hand_on(&work->nans, accs, data, n);
+    }
+    dl_fp_set(before);
+    return 0;
+}
+
 /* ---- runs ---- */
 
 /* cell = fold of n >= 1 elements, at most a tile, from position `start` on. */
 static void
 fold_tile(DlWork *work, npy_intp start, npy_intp n, char *cell)
 {
-    work->unsure |= work->fold->leaf(get(work, start, n), n, work->runs->stride, cell);
+    work->unsure |= fold_leaf(work, get(work, start, n), n, cell);
 }
 
 /* The same for any n where order does not matter: tile after tile. */
@@ -124,7 +177,7 @@ fold_in_order(DlWork *work, npy_intp start, npy_intp n, char *cell)
     for (npy_intp done = few; done < n; done += few) {
         few = n - done < work->tile ? n - done : work->tile;
         fold_tile(work, start + done, few, (char *)next);
-        work->unsure |= work->fold->rows(cell, (char *)next, 1);
+        work->unsure |= fold_row(work, cell, (char *)next, 1);
     }
 }
 
@@ -215,7 +268,6 @@ static void
 fold_runs(DlWork *work)
 {
     const DlRuns *runs = work->runs;
-    const DlFold *fold = work->fold;
     npy_intp n = runs->nd ? runs->shape[runs->nd - 1] : 1, itemsize = work->itemsize;
     npy_intp each = runs->nd > 1 ? runs->size / n / runs->shape[0] : 1; /* runs of an index of the outermost group */
     npy_intp n_runs = runs->nd > 1 ? work->to * each : 1, at_once = work->tile / n < CELLS ? work->tile / n : CELLS;
@@ -230,17 +282,17 @@ fold_runs(DlWork *work)
             fold_run(work, i * n, n, (char *)cells);
         }
         else if (runs->stride == itemsize) {
-            work->unsure |= fold->runs(get(work, i * n, few * n), few, n, (char *)cells);
+            work->unsure |= fold_few_runs(work, get(work, i * n, few * n), few, n, (char *)cells);
         }
         else { /* a single run, or runs of one element */
             few = 1;
-            work->unsure |= fold->leaf(get(work, i * n, n), n, runs->stride, (char *)cells);
+            work->unsure |= fold_leaf(work, get(work, i * n, n), n, (char *)cells);
         }
         if (in_turn) {
-            work->unsure |= fold->rows(work->out + i * itemsize, (char *)cells, few);
+            work->unsure |= fold_row(work, work->out + i * itemsize, (char *)cells, few);
         }
         for (npy_intp j = 0; j < few && !in_turn; j++) {
-            work->unsure |= fold->rows(work->out + walk.out * itemsize, (char *)cells + j * itemsize, 1);
+            work->unsure |= fold_row(work, work->out + walk.out * itemsize, (char *)cells + j * itemsize, 1);
             walk_next(&walk);
         }
         i += few;
@@ -261,7 +313,7 @@ fold_rows(DlWork *work)
         const char *data = get(work, start, tile);
         for (npy_intp done = 0; done < tile;) {
             npy_intp few = n - column < tile - done ? n - column : tile - done;
-            work->unsure |= work->fold->rows(work->out + (walk.out + column) * itemsize, data + done * itemsize, few);
+            work->unsure |= fold_row(work, work->out + (walk.out + column) * itemsize, data + done * itemsize, few);
             done += few;
             column += few;
             if (column == n) {
@@ -282,7 +334,7 @@ fold_columns(DlWork *work)
     for (npy_intp row = 0; row < runs->shape[0]; row++) {
         for (npy_intp column = work->from; column < work->to;) {
             npy_intp few = work->to - column < work->tile ? work->to - column : work->tile;
-            work->unsure |= work->fold->rows(work->out + column * itemsize, get(work, row * n + column, few), few);
+            work->unsure |= fold_row(work, work->out + column * itemsize, get(work, row * n + column, few), few);
             column += few;
         }
     }
@@ -343,7 +395,7 @@ fold_few_across(DlWork *work, npy_intp few, char *out)
         compute(work, k < n_sums ? sums + k * tile : value, few);
         if (k >= n_sums) {
             char *into = n_sums == 0 ? out : k < whole ? sums + k % n_sums * tile : sums;
-            work->unsure |= fold->rows(into, value, few);
+            work->unsure |= fold_row(work, into, value, few);
         }
         for (int i = 0; i < nest->n_operands; i++) {
             work->block[2 * i] += nest->spread[i].strides[inner];
@@ -355,7 +407,7 @@ fold_few_across(DlWork *work, npy_intp few, char *out)
         }
     }
     if (n_sums) {
-        work->unsure |= fold->rows(out, sums, few);
+        work->unsure |= fold_row(work, out, sums, few);
     }
     for (int i = 0; i < nest->n_operands; i++) {
         work->block[2 * i] += few * nest->spread[i].strides[inner - 1] - n * nest->spread[i].strides[inner];
@@ -602,20 +654,21 @@ static int
 is_doubtful(const DlWork *work)
 {
     int found = work->fold->doubtful != NULL && work->fold->doubtful(work->out, work->out_size);
-    return found && !(work->looks && dl_alike_known(&work->alike));
+    /* NB: NumPy's loops keep the NaN that they meet, or make np.nan of it, by how long the array is */
+    int odd = work->nans.met != DL_MET_NONE && !(work->nans.met == DL_ALIKE && dl_alike_is_usual(&work->nans));
+    return odd || (found && !(work->looks && dl_alike_known(&work->alike)));
 }
 
 void
 dl_reduce_end(DlWork *work, int n_parts)
 {
-    const DlFold *fold = work->fold;
     for (int step = 1; step < n_parts && work->cut == DL_CUT_TREE; step *= 2) {
         for (int i = 0; i < n_parts; i += 2 * step) {
-            work->unsure |= fold->rows((char *)work->cells[i], (char *)work->cells[i + step], 1);
+            work->unsure |= fold_row(work, (char *)work->cells[i], (char *)work->cells[i + step], 1);
         }
     }
     if (n_parts > 1 && work->cut == DL_CUT_TREE) {
-        work->unsure |= fold->rows(work->out, (char *)work->cells[0], 1);
+        work->unsure |= fold_row(work, work->out, (char *)work->cells[0], 1);
     }
     if (work->folds) {
         work->unsure |= (work->failed & DL_RETURNED_MET_NAN) != 0;

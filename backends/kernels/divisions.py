@@ -50,7 +50,7 @@ def is_compiled(dtype: DType) -> bool:
 
 @functools.cache
 def hands_nans_on(name: str, dtype: DType) -> bool:
-    """Whether of a NaN and a number NumPy's function gives the NaN, bit by bit."""
+    """Whether of a NaN and a number, or the same NaN, NumPy's function gives the NaN, bit by bit."""
     a, b = beside_nans(dtype)
     with np.errstate(all="ignore"):
         found = DIVISIONS[name](a, b)
@@ -58,7 +58,7 @@ def hands_nans_on(name: str, dtype: DType) -> bool:
 
 
 def beside_nans(dtype: DType) -> tuple[Any, Any]:
-    """NaNs and numbers, and what stands beside each: a number or a NaN."""
+    """NaNs and numbers, and what stands beside each: a number or a NaN, or the same NaN."""
     unsigned = np.dtype(f"u{dtype.itemsize}")
     quiet = np.array([np.nan], dtype).view(unsigned)
     sign = np.array([1 << (8 * dtype.itemsize - 1)], unsigned)
@@ -66,7 +66,7 @@ def beside_nans(dtype: DType) -> tuple[Any, Any]:
     limits: Any = np.finfo(dtype)
     numbers = np.array([1.5, -2.5, 1.0, limits.max, -limits.max, limits.tiny, -limits.smallest_subnormal], dtype)
     pairs = np.repeat(nans, len(numbers)), np.tile(numbers, len(nans))
-    return np.concatenate(pairs), np.concatenate(pairs[::-1])
+    return np.concatenate([*pairs, nans]), np.concatenate([*pairs[::-1], nans])
 
 
 def bits(x: Any) -> Any:

@@ -4,8 +4,8 @@ NumPy calls `fmod` of the C library for each float, and divides integers one by 
 of a whole vector, in float64 for integers, and cut to an integer t. Of floats a - t * b, rounded once, is what fmod
 gives, but where q was rounded up to an integer: it then has the other sign, and lacks one b. Of integers below 2**52 no
 quotient is rounded up to an integer, since it is at least 1/b away from the next one. What lies beyond (quotients too
-big or infinite, two NaNs, the least int32, division by 0) is in doubt (backends/kernels/divisions.py). Of one NaN,
-which stands for data that are missing, a strict kernel gives that NaN, and any other one a NaN, which it reports.
+big or infinite, unlike NaNs, the least int32, division by 0) is in doubt (backends/kernels/divisions.py). Of NaNs,
+which stand for data that are missing, a strict kernel gives the very one, and any other one a NaN, which it reports.
 """
 
 from __future__ import annotations
@@ -63,13 +63,26 @@ def _cut(lines: Writer, dtype: DType, a: str, b: str) -> tuple[str, str, str]:
     return quotient, lines.op("fadd", dtype, rest, missing), lines.quiet_compare("oge", dtype, [size, limit])
 
 
-def _of_one_nan(lines: Writer, dtype: DType, args: list[str], quotient: str, of: tuple[str, str]) -> tuple[str, str]:
-    """A result and its doubt with the NaN among the operands, which the quotient is; any other NaN is in doubt."""
+def of_nans(
+    lines: Writer, dtype: DType, args: list[str], missing: str, of: tuple[str, str]
+) -> tuple[str, str]:
+    """A result and its doubt with what is `missing` where one operand is NaN, or both are, and alike; any other NaN is
+    in doubt."""
     result, doubt = of
-    single = lines.op("xor", BOOL, *(lines.is_nan(dtype, value) for value in args))
-    other = lines.op("xor", BOOL, single, lines.all_ones(BOOL))
-    odd = lines.op("and", BOOL, lines.is_nan(dtype, result), other)
-    return lines.select(single, dtype, quotient, result), lines.op("or", BOOL, doubt, odd)
+    integers = _integers(dtype)
+    one, other = (lines.is_nan(dtype, value) for value in args)
+    alike = lines.compare("eq", integers, *(lines.bits_of(dtype, value) for value in args))
+    known = lines.op("or", BOOL, lines.op("xor", BOOL, one, other), lines.op("and", BOOL, one, alike))
+    unknown = lines.op("xor", BOOL, known, lines.all_ones(BOOL))
+    odd = lines.op("and", BOOL, lines.is_nan(dtype, result), unknown)
+    return lines.select(known, dtype, missing, result), lines.op("or", BOOL, doubt, odd)
+
+
+def nans_known(a: Any, b: Any) -> Any:
+    """Where one of two floats is NaN, or both are, and alike."""
+    integers = f"i{np.asarray(a).dtype.itemsize}"
+    alike = np.asarray(a).view(integers) == np.asarray(b).view(integers)
+    return (np.isnan(a) ^ np.isnan(b)) | (np.isnan(a) & alike)
 
 
 def _limit(dtype: DType) -> float:
@@ -82,7 +95,7 @@ def _remainder(lines: Writer, dtype: DType, args: list[str], strict: bool) -> tu
     up = lines.op("fadd", dtype, rest, _where(lines, dtype, _unlike(lines, dtype, rest, b), b))
     none = lines.quiet_compare("oeq", dtype, [rest, lines.zero(dtype)])
     of = lines.select(none, dtype, _with_sign_of(lines, dtype, lines.zero(dtype), b), up), doubt
-    return _of_one_nan(lines, dtype, args, quotient, of) if strict else of
+    return of_nans(lines, dtype, args, quotient, of) if strict else of
 
 
 def _floor_divide(lines: Writer, dtype: DType, args: list[str], strict: bool) -> tuple[str, str]:
@@ -98,7 +111,7 @@ def _floor_divide(lines: Writer, dtype: DType, args: list[str], strict: bool) ->
     near = lines.op("fadd", dtype, down, _where(lines, dtype, above, one))
     none = lines.quiet_compare("oeq", dtype, [lower, lines.zero(dtype)])
     of = lines.select(none, dtype, _with_sign_of(lines, dtype, lines.zero(dtype), quotient), near), doubt
-    return _of_one_nan(lines, dtype, args, quotient, of) if strict else of
+    return of_nans(lines, dtype, args, quotient, of) if strict else of
 
 
 def _least(dtype: DType) -> int:
@@ -139,7 +152,7 @@ def meaning_in_doubt(name: str, strict: bool) -> Any:
                 big = np.abs(np.divide(a, b)) >= _limit(result.dtype)
                 nan = np.isnan(result) | np.isinf(b)
                 if strict:
-                    return result, big | (nan & (np.isnan(a) == np.isnan(b)))
+                    return result, big | (nan & ~nans_known(a, b))
                 return np.where(nan, np.nan, result).astype(result.dtype)[()], big
         far = a == _least(result.dtype) if result.dtype.itemsize < 8 else _is_far(a) | _is_far(b)
         return result, (b == 0) | far

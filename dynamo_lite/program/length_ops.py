@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamo_lite.program.division_ops import nans_known, of_nans
+
 if TYPE_CHECKING:
     from dynamo_lite.program.element_ops import DType, Writer
 
@@ -23,15 +25,6 @@ DOUBLE = np.dtype(np.float64)
 MOST, LEAST = 2.0**500, 2.0**-450  # of numbers whose squares neither overflow nor lose bits
 LOST, MIDDLE = 29, 2**28  # the last bits that a float32 lacks, and half of the first one of them
 NOTHING = 2.0**-54  # of the greater number: the smaller one does not count
-
-
-def _of_one_nan(lines: Writer, dtype: DType, args: list[str], of: tuple[str, str]) -> tuple[str, str]:
-    """A result and its doubt with the NaN among the operands, which their sum is; any other NaN is in doubt."""
-    result, doubt = of
-    single = lines.op("xor", BOOL, *(lines.is_nan(dtype, value) for value in args))
-    other = lines.op("xor", BOOL, single, lines.all_ones(BOOL))
-    odd = lines.op("and", BOOL, lines.is_nan(dtype, result), other)
-    return lines.select(single, dtype, lines.op("fadd", dtype, *args), result), lines.op("or", BOOL, doubt, odd)
 
 
 def _in_double(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
@@ -60,7 +53,7 @@ def emit_length(lines: Writer, dtype: DType, args: list[str], strict: bool) -> t
         infinite = [lines.splat_constant(dtype, np.inf)]
         sizes = (lines.intrinsic("fabs", dtype, [value]) for value in args)
         masks = (lines.quiet_compare("oeq", dtype, [size, *infinite]) for size in sizes)
-        result, doubt = _of_one_nan(lines, dtype, args, of)
+        result, doubt = of_nans(lines, dtype, args, lines.op("fadd", dtype, *args), of)
         of = result, lines.op("or", BOOL, doubt, lines.op("or", BOOL, *masks))
     return of
 
@@ -107,9 +100,9 @@ def length_in_doubt(one: Any, other: Any, strict: bool = True) -> tuple[Any, Any
     with np.errstate(all="ignore"):
         length, doubt = (_length_of if one.dtype == DOUBLE else _in_double_of)(np.abs(one), np.abs(other))
         if strict:
-            single = np.isnan(one) ^ np.isnan(other)
-            odd = (np.isnan(length) & ~single) | np.isinf(one) | np.isinf(other)
-            length, doubt = np.where(single, one + other, length), doubt | odd
+            known = nans_known(one, other)
+            odd = (np.isnan(length) & ~known) | np.isinf(one) | np.isinf(other)
+            length, doubt = np.where(known, one + other, length), doubt | odd
     return length[()], doubt[()]
 
 

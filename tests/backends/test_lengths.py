@@ -57,7 +57,8 @@ def test_missing_data_are_in_no_doubt(dtype: str) -> None:
     nans = (np.arange(19, dtype=f"u{dtype[1]}") | np.array(np.nan, dtype).view(f"u{dtype[1]}")).view(dtype)
     nans[::3] *= -1
     numbers = np.linspace(-5.0, 7.0, 19).astype(dtype)
-    for x, y in ((nans, numbers), (numbers, nans), (numbers, np.where(numbers > 3, nans, numbers))):
+    same(nans, nans[::-1].copy())
+    for x, y in ((nans, numbers), (numbers, nans), (nans, nans), (numbers, np.where(numbers > 3, nans, numbers))):
         expected, doubt = length_in_doubt(x, y)
         assert not doubt.any() and np.isnan(expected).any()
         same(x, y, calls=4)
