@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -134,9 +135,8 @@ def main() -> int:
                         walk = Walk()
                         walk.pair("result", function(x, y), fast(x, y))
                         differ += [f"{function.__name__}, {kind.__name__}"] if walk.differences else []
-                    plain = seconds(lambda: function(x, y))
-                    compiled = seconds(lambda: fast(x, y))
-                    floor.append(seconds(lambda: function(x, y)) / plain)
+                    plain, compiled, again = (seconds(partial(one, x, y)) for one in (function, fast, function))
+                    floor.append(again / plain)
                 row.append(f"{plain / compiled:.2f}")
             rows.append(row)
         titles = ("function", *(kind.__name__ for kind in KINDS))

@@ -79,7 +79,8 @@ def test_missing_data_are_in_no_doubt(fn: Callable[..., Any], dtype: str) -> Non
     numbers = np.linspace(-5.0, 7.2, 19).astype(dtype)
     some = np.where(np.arange(19) % 4 == 1, nans, numbers)
     same(fn, nans, nans[::-1].copy())
-    for x, y in ((nans, numbers), (numbers, nans), (nans, nans), (some, nans.dtype.type(360.0)), (some, numbers[::-1].copy())):
+    pairs = ((nans, numbers), (numbers, nans), (nans, nans), (some, numbers[::-1].copy()))
+    for x, y in (*pairs, (some, nans.dtype.type(360.0))):
         same(fn, x, y, calls=4)
         fast = dynamo_lite.compile(fn, **WHATEVER_PAYS)
         for _ in range(4):
