@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from dynamo_lite import errors
 from tests import watched
 
 LOG: list[Any] = []
@@ -680,6 +681,41 @@ def test_what_is_ignored_or_only_stored_breaks_no_graph(function: Callable[..., 
     observed(fast, 12, "always")
     assert fast.stats()["native_calls"] == stats["native_calls"] + 1
     assert fast.stats()["declines"] == stats["declines"]
+
+
+class Factor:
+    """Of which each call has a class of its own."""
+
+
+def scaled_under_a_lock(x: Any, by: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with LOCK:
+            LOG.append(by.factor)
+            x = np.sqrt(x * x + 1.0) * by.factor
+            x = x + 1.0
+    return x
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_warning_of_ours_waits_until_no_block_is_open() -> None:
+    fast = dynamo_lite.compile(scaled_under_a_lock, options=OPTIONS, recompile_limit=2)
+    filters, failed = warnings.filters, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.RecompileLimitWarning)
+        within = warnings.filters
+        for number in range(8):
+            LOG.clear()
+            by = type(f"Factor{number}", (Factor,), {"factor": 1.0 + number})()
+            try:
+                found = fast(np.ones(8), by)
+            except errors.RecompileLimitWarning:
+                failed.append(number)
+                assert not LOG  # nothing has run
+            else:
+                assert found.tobytes() == scaled_under_a_lock(np.ones(8), by).tobytes()
+            assert not LOCK.locked() and warnings.filters is within
+    assert len(failed) == 1 and warnings.filters is filters
 
 
 class Changes(warnings.catch_warnings):  # type: ignore[type-arg]
