@@ -12,17 +12,14 @@ import inspect
 import linecache
 import math
 import os
-import sys
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dynamo_lite import _C, backends, breaks, budget, log, originals, policy, stance
+from dynamo_lite import _C, breaks, budget, log, originals, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture import warned
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
@@ -69,6 +66,7 @@ from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
+from dynamo_lite.telling import Telling
 
 _STANDARD_LIBRARY = ("<frozen ", policy.STDLIB + os.sep)
 
@@ -157,7 +155,7 @@ class Compilation:
             self.on_miss, watcher, self._note_resume, self._note_way, self._fail, self._restraints.sides
         )
         self._means = Means(config.compile_budget / 1e3 or math.inf)
-        self._warned: set[str] = set()
+        self._telling = Telling()
         self._looked_again: dict[types.CodeType, int] = {}  # how often code was captured again for what NumPy warns of
         self._dropped: set[types.CodeType] = set()  # what is to be captured again for that
         self._replaced: tuple[types.CodeType, str] | None = None  # what ran plainly since that was replaced
@@ -185,6 +183,8 @@ class Compilation:
             or code is getattr(self.function, "__code__", None)
             or code in self.resumes.numbers
         )
+        if own and not self.resumes.is_in_block(code):
+            self._telling.rest()
         if not own and not self._worth(function):
             self._skip(code, "library-frame")
             return None
@@ -242,7 +242,7 @@ class Compilation:
         except BackendError as error:
             if self.fullgraph or self.config.check:
                 raise
-            self._warn(f"{self.name}: {error}; it runs as plain Python", BackendWarning)
+            self._warn(f"{self.name}: {error}; it runs as plain Python", BackendWarning, code)
             self._leave_plain(function, "backend-failed", str(error))
             return None
         except DynamoLiteError:
@@ -295,7 +295,8 @@ class Compilation:
         """A defect of ours must not reach the user's program; it is said, counted, and an error where we test."""
         if self.config.check or self.fullgraph:
             raise error
-        self._warn(f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python")
+        text = f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python"
+        self._warn(text, code=function.__code__)
         self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
 
     def _plain_entry(self, code: types.CodeType, slot: int) -> _C.CacheEntry | None:
@@ -582,17 +583,28 @@ class Compilation:
             f"{function.__qualname__} was compiled {self.config.recompile_limit + 1} times (last because {last}); "
             "from now on it runs as plain Python. Raise recompile_limit, or make its arguments more alike.",
             RecompileLimitWarning,
+            function.__code__,
         )
 
-    def _warn(self, text: str, category: type[DynamoLiteWarning] = DynamoLiteWarning) -> None:
-        """Say something once. A program that is run as a whole must not find warnings that are not its own."""
-        if text in self._warned:
+    def _warn(
+        self,
+        text: str,
+        category: type[DynamoLiteWarning] = DynamoLiteWarning,
+        code: types.CodeType | None = None,
+    ) -> None:
+        """Say something once, which became of `code`. A program that is run as a whole must not find warnings that are
+        not its own."""
+        if not self._telling.is_new(text):
             return
-        self._warned.add(text)
         if self.function is None:
             log.say(text)
+        elif code is not None and self.resumes.is_in_block(code):
+            self._telling.wait(text, category)
+            root = self.resumes.roots.get(code, code)  # whose next call asks, then
+            for segment in self._versions.get(root, ()):
+                self._entries[root] -= _C.drop(root, segment.entry)
         else:
-            warnings.warn(text, category, stacklevel=_user_level())
+            self._telling.warn(text, category)
 
     @property
     def compiles(self) -> tuple[CompileRecord, ...]:
@@ -786,15 +798,3 @@ def _is_hashable(code: types.CodeType) -> bool:
     except TypeError:
         return False
     return True
-
-
-_OWN_FOLDERS = tuple(str(Path(module.__file__).parent) + os.sep for module in (breaks, backends) if module.__file__)
-
-
-def _user_level() -> int:
-    """The stacklevel, for a warning that the caller gives, of the innermost frame that is not ours."""
-    frame: types.FrameType | None = sys._getframe(1)
-    level = 1
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDERS) and frame.f_back is not None:
-        frame, level = frame.f_back, level + 1
-    return level

@@ -39,6 +39,7 @@ from dynamo_lite.pycode import (
     in_order,
     is_comprehension,
     landings,
+    leaves_with,
     liveness,
     loops,
     own_cells,
@@ -145,6 +146,13 @@ class Resumes:
             return False
         whole, index = self.places[code]
         return handlers_at(decoded(whole), index) is not None
+
+    def is_in_block(self, code: types.CodeType) -> bool:
+        """Whether `code` goes on in a `with` or `try` of the user's, past which goes what is raised before that."""
+        if code not in self.places:
+            return False
+        whole, index = self.places[code]
+        return handlers_at(decoded(whole), index) is not None or leaves_with(decoded(whole), index)
 
     def jump(self, function: types.FunctionType, target: Target) -> Any:
         """The Jump to a target of `function`, to enter it while it runs; None where that cannot be."""

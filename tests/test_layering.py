@@ -29,7 +29,7 @@ LEVELS = (
     ("runtime",),
     ("backends",),
     ("report", "pipeline"),
-    ("chains", "means", "resumes"),
+    ("chains", "means", "resumes", "telling"),
     ("compilation",),
     ("expectations",),
     ("api", "watching", "stress"),

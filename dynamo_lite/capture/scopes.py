@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import Break, CallValue, ConstantValue, MethodValue, Value
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.ops import error_state, filters
@@ -29,7 +29,7 @@ def make(machine: Machine, modes: dict[str, Value]) -> Value:
     known = {name: as_constant(machine, value) for name, value in modes.items()}
     if error_state.changed(0, 0, known) is None:
         raise Break("python-call", "class errstate")
-    return CallValue(None, partial(np.errstate, **known), [])
+    return _made(machine.tracer, partial(np.errstate, **known))
 
 
 def make_filters(machine: Machine, given: dict[str, Value]) -> Value:
@@ -38,7 +38,20 @@ def make_filters(machine: Machine, given: dict[str, Value]) -> Value:
     is_new = _changes_of(known) is None or known.keys() - {*_FILTER, "record", "module"}
     if is_new or known.get("record", False) is not False or known.get("module") is not None:
         raise Break("python-call", "class catch_warnings")
-    return CallValue(None, partial(warnings.catch_warnings, **known), [])
+    return _made(machine.tracer, partial(warnings.catch_warnings, **known))
+
+
+def _made(tracer: Tracer, make: Callable[[], object]) -> Value:
+    """A manager, and where it is made. NB: one that is kept might be entered twice, or asked whether it has been."""
+    value = CallValue(None, make, [])
+    frame = tracer.frames[-1]
+    tracer.manager = value, frame, frame.index
+    return value
+
+
+def is_new(tracer: Tracer, manager: Value, frame: Frame) -> bool:
+    """Whether the instruction right before the one that enters a manager has made it, so that nobody else has it."""
+    return tracer.manager == (manager, frame, frame.index - 1)
 
 
 def _changes_of(known: dict[str, Any]) -> tuple[int, bool] | None:
@@ -123,4 +136,4 @@ def changes_filters(graph: Graph) -> bool:
     return any(node.params.get("changes") or any(map(changes_filters, node.regions)) for node in graph.nodes)
 
 
-__all__ = ["add_filter", "changes_filters", "enter", "is_told", "leave", "make", "make_filters"]
+__all__ = ["add_filter", "changes_filters", "enter", "is_new", "is_told", "leave", "make", "make_filters"]

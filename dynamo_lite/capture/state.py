@@ -352,6 +352,7 @@ class Tracer:
         self.silent = False  # and whether nobody sees what NumPy warns of
         self.filters = 0  # how many `with warnings.catch_warnings()` are open
         self.filtered = False  # there has been one
+        self.manager: tuple[Value, Frame, int] | None = None  # the last one of such a `with`, where it was made
         self.depth = 0  # how many scopes of either kind are open
         self.reporting: dict[Any, Any] = {}  # places where an error may be reported (warned.py)
         self.forks: set[Any] | None = None  # branches on data outside of loops that break the graph; None: all do

@@ -9,6 +9,7 @@ import functools
 import operator
 import random
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -83,6 +84,7 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
     """`obj`, which `source` names, as a symbolic value."""
     if id(obj) in tracer.grown:
         raise Break("loop-list", str(source))
+    _check_filters(tracer, obj)
     known = tracer.wrapped.get(id(obj))
     if known is not None and known[1].source is not None and _is_one(known[1]):
         if known[1].source != source:
@@ -336,8 +338,15 @@ def is_object_list(tracer: Tracer, value: Value) -> bool:
 def present(tracer: Tracer, source: Source, obj: Any) -> LazyValue:
     """What `source` names now, not looked at; that it names something is guarded. (Else residual code, which loads it
     later and elsewhere, could be the first to find it gone.)"""
+    _check_filters(tracer, obj)
     tracer.facts.register(source)
     return LazyValue(source, obj)
+
+
+def _check_filters(tracer: Tracer, obj: object) -> None:
+    """Break where the filters of warnings are looked at in a block that has others, which the program does not make."""
+    if tracer.filters and obj is vars(warnings).get("filters"):
+        raise Break("unsupported-operation", "warnings.filters in a block of catch_warnings")
 
 
 def _wrap_function(tracer: Tracer, obj: types.FunctionType, source: Source) -> Value:

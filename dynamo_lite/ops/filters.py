@@ -45,9 +45,8 @@ def are_own() -> bool:
 def silences(action: Any, category: Any, lineno: Any) -> bool | None:
     """Whether a filter in front of all others lets nobody see a RuntimeWarning, whatever it says; False where it is of
     others. None where what becomes of one is another question."""
-    if action != "ignore" or type(category) is not type or not issubclass(category, Warning) or lineno != 0:
-        return None
-    return issubclass(RuntimeWarning, category)
+    is_known = type(category) is type and issubclass(category, Warning) and isinstance(lineno, int)
+    return issubclass(RuntimeWarning, category) if is_known and action == "ignore" and lineno == 0 else None
 
 
 __all__ = ["IS_KNOWN", "MAY_WARN", "are_own", "silences"]

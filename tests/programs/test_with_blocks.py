@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from dynamo_lite import errors
 from tests import watched
 
 LOG: list[Any] = []
@@ -408,6 +409,56 @@ def entered_twice(x: Any, n: int) -> Any:
     return x
 
 
+def same(manager: Any) -> Any:
+    return manager
+
+
+def entered_twice_through_a_call(x: Any, n: int) -> Any:
+    block = warnings.catch_warnings()
+    for _ in range(2 if n == 3 else 1):
+        with same(block):
+            x = x * 2.0 + 1.0
+    with same(np.errstate(all="ignore")):
+        return np.log(x - 3.0)
+
+
+def entered_twice_through_a_closure(x: Any, n: int) -> Any:
+    state = np.errstate(all="ignore")
+
+    def get() -> Any:
+        return state
+
+    with get():
+        x = np.log(x - 1.0)
+    if n == 3:
+        with get():
+            x = x + 1.0
+    return x
+
+
+def told_that_it_is_entered(x: Any, n: int) -> Any:
+    block: Any = warnings.catch_warnings()
+    with same(block):
+        x = x * 2.0 + 1.0
+    return x, block._entered
+
+
+def reads_the_filters(x: Any, n: int) -> Any:
+    before = warnings.filters
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y = np.log(x - 1.0) + len(warnings.filters)
+        within = warnings.filters
+    return y, within is warnings.filters, before is warnings.filters, within[0][0]
+
+
+def ignored_at_a_line_that_is_none(x: Any, n: int) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lineno=0.0)  # type: ignore[arg-type]
+        x = np.log(x - 1.0)
+    return x
+
+
 def shown_between(x: Any, n: int) -> Any:
     y = np.log(x - 1.0)
     with warnings.catch_warnings():
@@ -433,7 +484,8 @@ PROGRAMS: list[Callable[..., Any]] = [
     *(without_a_name, of_a_scope, of_a_generator, of_one_that_yields_twice, nested, suppressed, of_nothing),
     *(returns_early, printed, in_a_helper, in_try, shared_by_an_inner_function, ignored_at_once, states_within),
     *(twice_and_nested, of_numbers, shown_between, of_an_empty_mean, filtered_elsewhere, ignored_in_each_round),
-    *(entered_twice, filtered_within_a_state, of_own_scopes, of_a_scope_that_is_left),
+    *(entered_twice, filtered_within_a_state, of_own_scopes, of_a_scope_that_is_left, entered_twice_through_a_call),
+    *(entered_twice_through_a_closure, told_that_it_is_entered, reads_the_filters, ignored_at_a_line_that_is_none),
 ]
 INLINED = [of_a_scope, of_own_scopes]
 SCOPES = [ignored, filtered_within_a_state, twice_and_nested, of_numbers, ignored_in_each_round]
@@ -629,6 +681,41 @@ def test_what_is_ignored_or_only_stored_breaks_no_graph(function: Callable[..., 
     observed(fast, 12, "always")
     assert fast.stats()["native_calls"] == stats["native_calls"] + 1
     assert fast.stats()["declines"] == stats["declines"]
+
+
+class Factor:
+    """Of which each call has a class of its own."""
+
+
+def scaled_under_a_lock(x: Any, by: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with LOCK:
+            LOG.append(by.factor)
+            x = np.sqrt(x * x + 1.0) * by.factor
+            x = x + 1.0
+    return x
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_warning_of_ours_waits_until_no_block_is_open() -> None:
+    fast = dynamo_lite.compile(scaled_under_a_lock, options=OPTIONS, recompile_limit=2)
+    filters, failed = warnings.filters, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.RecompileLimitWarning)
+        within = warnings.filters
+        for number in range(8):
+            LOG.clear()
+            by = type(f"Factor{number}", (Factor,), {"factor": 1.0 + number})()
+            try:
+                found = fast(np.ones(8), by)
+            except errors.RecompileLimitWarning:
+                failed.append(number)
+                assert not LOG  # nothing has run
+            else:
+                assert found.tobytes() == scaled_under_a_lock(np.ones(8), by).tobytes()
+            assert not LOCK.locked() and warnings.filters is within
+    assert len(failed) == 1 and warnings.filters is filters
 
 
 class Changes(warnings.catch_warnings):  # type: ignore[type-arg]

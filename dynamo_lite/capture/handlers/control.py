@@ -222,9 +222,8 @@ def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BEFORE_WITH", "BEFORE_WITH_SELF")
 def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
-    is_new = frame.index > 1 and frame.code.instrs[frame.index - 2].op in ("CALL", "CALL_KW")  # none is entered twice
     manager = machine.peek(frame)
-    exit_ = scopes.enter(machine, manager) if is_new else None
+    exit_ = scopes.enter(machine, manager) if scopes.is_new(machine.tracer, manager, frame) else None
     value: Value = ConstantValue(None, None)
     if exit_ is None:
         exit_, value = _entered(machine, manager)
