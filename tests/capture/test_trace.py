@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import threading
 import types
 from typing import Any
 
@@ -191,7 +191,7 @@ def test_list_identity_survives_residual_code() -> None:
     ],
 )
 def test_what_breaks(source: str, reason: str) -> None:
-    namespace: dict[str, Any] = {"np": np, "manager": contextlib.nullcontext(), "__name__": "user"}
+    namespace: dict[str, Any] = {"np": np, "manager": threading.Lock(), "__name__": "user"}
     namespace.update(rng=np.random.default_rng(0), Thing=type("Thing", (), {}))
     exec(source, namespace)
     capture = captured(namespace["f"], X, native_loops=False)
