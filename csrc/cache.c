@@ -548,13 +548,14 @@ get_trials(PyObject *module, PyObject *args)
     return dl_trial_rows(cache->trials->trials);
 }
 
-/* time_calls(code, owner): the calls that owner is asked for are timed from now on. */
+/* time_calls(code, owner, doubts=True): the calls that owner is asked for are timed from now on. */
 static PyObject *
 time_calls(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *thing, *owner;
-    if (!PyArg_ParseTuple(args, "OO:time_calls", &thing, &owner)) {
+    int doubts = 1;
+    if (!PyArg_ParseTuple(args, "OO|p:time_calls", &thing, &owner, &doubts)) {
         return NULL;
     }
     PyCodeObject *code = code_of(thing);
@@ -564,7 +565,7 @@ time_calls(PyObject *module, PyObject *args)
     }
     DlTrials *trials = dl_cache_trials(cache, owner);
     for (int i = 0; trials != NULL && i < DL_SIZE_CLASSES; i++) {
-        trials->trials[i].doubtful = 1;
+        trials->trials[i].doubtful |= (char)doubts;
     }
     Py_RETURN_NONE;
 }
@@ -746,7 +747,9 @@ PyMethodDef dl_cache_functions[] = {
     {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
     {"put_off", put_off, METH_VARARGS, "put_off(code, owner, seconds): owner is asked once it has taken these plainly."},
     {"plain_seconds", plain_seconds, METH_VARARGS, "plain_seconds(code, owner): taken since put_off(), which ends."},
-    {"time_calls", time_calls, METH_VARARGS, "time_calls(code, owner): time its calls for that on_miss, if nobody else's are."},
+    {"time_calls", time_calls, METH_VARARGS,
+     "time_calls(code, owner, doubts=True): time its calls for that on_miss, if nobody else's are; doubts: also where\n"
+     "programs take nearly all of a long call."},
     {"trials", get_trials, METH_VARARGS, "trials(code, owner): times of its calls for that on_miss, as Poll.times."},
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},

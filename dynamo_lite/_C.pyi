@@ -512,7 +512,7 @@ def version_tag(cls: type, /) -> int:
 def trials(code: HasCode, owner: OnMiss, /) -> list[tuple[float, int, float, int, bool]]:
     """(plain s, n, compiled s, n, stays plain) of calls that `owner` is asked for, for each size of their arrays."""
 
-def time_calls(code: HasCode, owner: OnMiss, /) -> None:
+def time_calls(code: HasCode, owner: OnMiss, doubts: bool = True, /) -> None:
     """Calls that `owner` is asked for are timed from now on, compiled and plainly, and rest where they lose."""
 
 def wait(code: HasCode, /) -> None:

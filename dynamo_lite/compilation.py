@@ -453,7 +453,8 @@ class Compilation:
                 _C.time_calls(code, self.on_miss)
             goes_round = segment.capture.ends == "break" or segment.capture.pauses
             if segment.program is None and any(map(comes_back, segment.capture.jumps)):
-                _C.time_calls(self.resumes.roots.get(code, code), self.on_miss)  # nobody knows yet where it comes back
+                root = self.resumes.roots.get(code, code)
+                _C.time_calls(root, self.on_miss, False)  # nobody knows yet where it comes back
                 goes_round = False
             if goes_round and not segment.why_plain and self._loses_in_round(segment):
                 return

@@ -298,6 +298,28 @@ def test_one_program_is_timed_where_that_is_asked_for() -> None:
     assert stays_plain
 
 
+@pytest.mark.parametrize("doubts", [True, False])
+def test_a_long_call_that_programs_take_is_run_plainly_only_where_there_is_doubt(doubts: bool, no_mode: None) -> None:
+    def simulate(n: int) -> Any:
+        x = np.linspace(0.0, 1.0, 100_000)
+        for i in range(n):
+            x = ((x * 0.5 + 0.25) * x * 0.125 + x) * 0.5 + 0.1
+            if i % 100 == 99:
+                print(end="")
+        return x
+
+    fast = dynamo_lite.compile(simulate)
+    fast(3000)
+    _C.time_calls(simulate, fast.on_miss, doubts)
+    for _ in range(6):
+        fast(3000)
+    ((_, n_plain, compiled, n_compiled, _),) = _C.trials(simulate, fast.on_miss)
+    assert compiled > policy.THRESHOLDS.tried_time
+    assert n_plain + n_compiled == 6
+    assert bool(n_plain) == doubts
+    _C.clear(simulate)
+
+
 @pytest.mark.parametrize("doubtful", [1e9, 0.0])
 def test_what_is_expected_to_gain_little_is_timed(
     doubtful: float, no_mode: None, monkeypatch: pytest.MonkeyPatch
