@@ -179,6 +179,7 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
     case TEXT:
     case COMPLEX_PART:
     case LIST_LENGTH:
+    case PLUS:
     case LOOKUP:
         self->own = 1;
         break;

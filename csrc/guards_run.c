@@ -188,6 +188,24 @@ read_item(PyObject *base, int64_t index)
     return PyTuple_Check(base) ? PyTuple_GET_ITEM(base, index) : PyList_GET_ITEM(base, index);
 }
 
+/* base[index] where that is an int itself. */
+static PyObject *
+read_item_at(PyObject *base, PyObject *index)
+{
+    int overflow = 1;
+    int64_t number = PyLong_CheckExact(index) ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
+    return overflow ? NULL : read_item(base, number);
+}
+
+/* The sum of an int and a constant: a new reference, or NULL, without an error where it is no int of 64 bits. */
+static PyObject *
+read_sum(PyObject *number, int64_t addend)
+{
+    int overflow = 1;
+    long long sum = PyLong_CheckExact(number) ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
+    return overflow || __builtin_add_overflow(sum, (long long)addend, &sum) ? NULL : PyLong_FromLongLong(sum);
+}
+
 /* Whether reading `name` of object gives a method of `function` (or function itself: a static method): the object has
  * no value of its own under that name. Follows a type_version test on an ordinary class. */
 static int
@@ -425,6 +443,16 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             continue;
         case LIST_LENGTH: /* the same */
             value = PyList_CheckExact(regs[op->reg[1]]) ? PyLong_FromSsize_t(PyList_GET_SIZE(regs[op->reg[1]])) : NULL;
+            if (value == NULL) {
+                return PyErr_Occurred() ? -1 : i;
+            }
+            regs[op->reg[0]] = value;
+            continue;
+        case ITEM_AT:
+            value = read_item_at(regs[op->reg[1]], regs[op->reg[2]]);
+            goto set;
+        case PLUS: /* a new object */
+            value = read_sum(regs[op->reg[1]], op->n[0]);
             if (value == NULL) {
                 return PyErr_Occurred() ? -1 : i;
             }

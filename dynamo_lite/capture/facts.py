@@ -28,7 +28,7 @@ class Facts:
         if known is not None:
             return known
         base = None if source.base is None else self.register(source.base)
-        key = self.register(source.key) if source.kind == "lookup" else source.key
+        key = self.register(source.key) if source.kind in ("lookup", "item_at") else source.key
         dst = len(self._registers)
         self._registers[source] = dst
         match source.kind:
@@ -44,7 +44,7 @@ class Facts:
                 self.ops.append((source.kind, dst, base))
             case "text" | "list_length":
                 self.ops.append((source.kind, dst, base))
-            case "attr" | "item" | "key" | "lookup" | "closure" | "closure_cell" | "column":
+            case "attr" | "item" | "key" | "lookup" | "item_at" | "plus" | "closure" | "closure_cell" | "column":
                 self.ops.append((source.kind, dst, base, key))
             case "complex_part":
                 self.ops.append((source.kind, dst, base, ("real", "imag").index(key)))

@@ -286,7 +286,8 @@ def _is_closed(tracer: Tracer, target: LazyValue) -> bool:
     in_loop = tracer.peeling or any(region.index.name for region in tracer.regions)
     known = tracer.grown.get(id(target.concrete))
     own = known is None or known.source == target.source
-    return in_loop and own and not tracer.nested and id(target.concrete) not in tracer.wrapped
+    unknown = id(target.concrete) not in tracer.wrapped and id(target.concrete) not in tracer.looked_up
+    return in_loop and own and not tracer.nested and unknown
 
 
 def _outside(tracer: Tracer, target: LazyValue) -> Node:

@@ -449,11 +449,16 @@ class Residual:
                 self.load_source(source.base)
                 self.emit("LOAD_CONST", source.key)
                 self.emit("BINARY_SUBSCR")
-            case "lookup":
+            case "lookup" | "item_at":
                 assert source.base is not None
                 self.load_source(source.base)
                 self.load_source(source.key)
                 self.emit("BINARY_SUBSCR")
+            case "plus":
+                assert source.base is not None
+                self.load_source(source.base)
+                self.emit("LOAD_CONST", source.key)
+                self.emit("BINARY_OP", "+")
             case _:
                 raise AssertionError(source.kind)
 

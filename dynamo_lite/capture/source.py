@@ -29,7 +29,8 @@ class ById:
 class Source:
     """One step of a path. kind and key: "slot" (index, name); "const" ById(object);
     "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
-    "key" the dict key; "lookup" the Source of a dict key that may be another in the next call; "cell_contents" None;
+    "key" the dict key; "lookup" and "item_at" the Source of a dict key, or of an index, that may be another in the next
+    call; of an int "plus" what is added to it; "cell_contents" None;
     of a function "closure" the index of the variable whose value is meant, "defaults" and "kwdefaults" None ("own_cell"
     and "closure_cell" are the cells themselves that "cell" and "closure" read, in guards alone); of a
     method "method_function" "__func__", "method_self" "__self__"; of an array "base" "base"; of a str or bytes
@@ -68,8 +69,10 @@ class Source:
                 return f"{self.base}.{self.key}"
             case "item" | "key":
                 return f"{self.base}[{self.key!r}]"
-            case "lookup":
+            case "lookup" | "item_at":
                 return f"{self.base}[{self.key}]"
+            case "plus":
+                return f"{self.base} {'+' if self.key > 0 else '-'} {abs(self.key)}"
             case "defaults" | "kwdefaults":
                 return f"{self.base}.__{self.kind}__"
             case "closure" | "closure_cell":

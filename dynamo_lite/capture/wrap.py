@@ -406,7 +406,7 @@ def read_cell(cell: CellValue) -> Value | None:
 
 def _comes_and_goes(source: Source) -> bool:
     """Whether the next call may find another object there: in an argument, a closure variable or a container."""
-    if source.kind in ("slot", "cell", "item", "key", "lookup", "closure", "cell_contents"):
+    if source.kind in ("slot", "cell", "item", "item_at", "key", "lookup", "closure", "cell_contents"):
         return True
     return source.base is not None and _comes_and_goes(source.base)
 

@@ -140,6 +140,10 @@ def _read_arg(state: _State, slot: int) -> Any:
     return state.slots[slot] if slot < len(state.slots) else MISSING
 
 
+def _is_number(value: Any) -> bool:
+    return type(value) is int and value in INT64
+
+
 READS: Mapping[str, Callable[..., Any]] = {
     "arg": _read_arg,
     "const": lambda _, value: value,
@@ -149,6 +153,8 @@ READS: Mapping[str, Callable[..., Any]] = {
     "item": _read_item,
     "key": lambda _, base, key: base.get(key, MISSING) if type(base) is dict else MISSING,
     "lookup": lambda _, base, key: READS["key"](_, base, key) if type(key) in (str, int) else MISSING,
+    "item_at": lambda _, base, index: READS["item"](_, base, index) if _is_number(index) else MISSING,
+    "plus": lambda _, base, addend: base + addend if _is_number(base) and base + addend in INT64 else MISSING,
     "closure": _read_closure,
     "own_cell": lambda state, index: _cell_of(state, state.func, index),
     "closure_cell": _cell_of,

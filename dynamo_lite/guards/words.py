@@ -131,8 +131,10 @@ class _Namer:
                 return f"{self.register(op[2])}.{op[3]}"
             case "item" | "key":
                 return f"{self.register(op[2])}[{op[3]!r}]"
-            case "lookup":
+            case "lookup" | "item_at":
                 return f"{self.register(op[2])}[{self.register(op[3])}]"
+            case "plus":
+                return f"{self.register(op[2])} {'+' if op[3] > 0 else '-'} {abs(op[3])}"
             case "defaults" | "kwdefaults":
                 return f"{self.register(op[2])}.__{op[0]}__"
             case "own_cell":

@@ -405,12 +405,19 @@ def test_containers() -> None:
         for key in (0, 1, "a", 1.0, True, (1,)):
             both([("arg", 0, 0), ("key", 1, 0, key)], (1,), function, (value,))
             both([("arg", 0, 0), ("arg", 1, 1), ("lookup", 2, 0, 1)], (2,), function, (value, key))
+            both([("arg", 0, 0), ("arg", 1, 1), ("item_at", 2, 0, 1)], (2,), function, (value, key))
+            both([("arg", 0, 0), ("arg", 1, 1), ("plus", 2, 1, -2), ("item_at", 3, 0, 2)], (3,), function, (value, key))
         for length in range(4):
             both([("arg", 0, 0), ("length", 0, length)], (0,), function, (value,))
         for keys in ((), (0,), (0, 1), (1, 0), (False, True)):
             both([("arg", 0, 0), ("dict_keys", 0, keys)], (0,), function, (value,))
     assert both([("arg", 0, 0), ("item", 1, 0, 1)], (1,), function, (pair,)) == (2,)
     assert both([("arg", 0, 0), ("arg", 1, 1), ("lookup", 2, 0, 1)], (2,), function, ({"a": 3}, "a")) == (3,)
+    ops = [("arg", 0, 0), ("arg", 1, 1), ("plus", 2, 1, -1), ("item_at", 3, 0, 2)]
+    assert both(ops, (2, 3), function, ([5, 6, 7], 2)) == (1, 6)
+    assert both(ops, (2, 3), function, ((5, 6, 7), 0)) == (-1, 7)
+    for number in (-3, 4, -(2**63), 2**63, True, 1.0, np.int64(1)):
+        assert both(ops, (2, 3), function, ([5, 6, 7], number)) is None
     assert both([("arg", 0, 0), ("dict_keys", 0, (0, 1))], (0,), function, ({1: 2, 0: 1},)) is None
 
 

@@ -8,7 +8,7 @@ from functools import partial, reduce
 from typing import Any
 
 from dynamo_lite import ops
-from dynamo_lite.capture import cells, columns, lists, numpy_rules, object_lists, places, rows
+from dynamo_lite.capture import cells, columns, lists, numpy_rules, object_lists, outside_items, places, rows
 from dynamo_lite.capture.choices import choose, either_way, is_none, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
@@ -16,7 +16,6 @@ from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import as_operand, as_scalar, holds
 from dynamo_lite.capture.sameness import reachable, types_agree
-from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
 from dynamo_lite.capture.value import (
@@ -46,7 +45,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.words import source_text
-from dynamo_lite.capture.wrap import is_changed_unread, layout_of, present, realise
+from dynamo_lite.capture.wrap import is_changed_unread, layout_of, realise
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
 from dynamo_lite.pycode import Instr
 
@@ -217,8 +216,10 @@ def unpack_ex(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BINARY_SUBSCR")
 def binary_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
-    container, index = machine.popn(frame, 2)
-    frame.push(get_item(machine, container, index))
+    index = machine.realised(frame.stack[-1])
+    found = outside_items.in_list(machine.tracer, frame.stack[-2], index)
+    container, index = machine.popn(frame, 2) if found is None else frame.popn(2)
+    frame.push(get_item(machine, container, index) if found is None else found)
 
 
 @handles("STORE_SUBSCR")
@@ -348,7 +349,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return cells.get_of_row(machine, container, index)
         case RecordValue():
             return get_item(machine, SequenceValue(None, tuple, container.items), index)
-        case DictValue() if (found := _looked_up(machine, container, index)) is not None:
+        case DictValue() if (found := outside_items.in_dict(machine.tracer, container, index)) is not None:
             return found
         case DictValue() if (chosen := _under_one_of(machine, container, index)) is not None:
             return chosen
@@ -525,23 +526,6 @@ def _is_taken_apart(machine: Machine) -> bool:
         if op != "RETURN_VALUE":
             return op == "UNPACK_SEQUENCE"
     return False
-
-
-def _looked_up(machine: Machine, container: DictValue, index: Value) -> Value | None:
-    """What a dict from outside holds under a str or int from outside, which the next call may hold under another: the
-    guards look it up, and the key itself is not guarded. None where the key has to be known."""
-    if container.source is None or index.source is None:
-        return None
-    if isinstance(index, TextValue):
-        key: Any = index.text
-    elif isinstance(index, NumberValue) and kind_of(index.expr) == "int":
-        key = machine.tracer.hint(index.expr)
-    else:
-        return None
-    held = container.items.get(key)
-    if type(key) not in (str, int) or not isinstance(held, LazyValue):
-        return None
-    return present(machine.tracer, Source("lookup", container.source, index.source), held.concrete)
 
 
 def constant_index(machine: Machine, index: Value) -> int | slice:

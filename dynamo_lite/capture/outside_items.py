@@ -1,0 +1,102 @@
+"""Items of containers from outside under a number or a string of the call: the guards find them, whatever it is.
+
+    h = hs[t - 1]     reads ("item_at", hs, ("plus", t, -1)): another t finds another array, and none compiles anew
+
+Without this the number would be guarded, and a segment that is entered for each item of a list compiled for each.
+Numbers and strings in lists are known otherwise (columns.py, whole_lists.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.value import DictValue, LazyValue, NumberValue, SequenceValue, TextValue, Value
+from dynamo_lite.capture.wrap import is_object_list, present
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of
+
+_FEW = 2  # items of a list: each has an entry of its own
+_SINGLE = (int, float, bool, complex, str, bytes, type(None), np.generic)
+
+
+def _int_source(tracer: Tracer, expr: Scalar) -> Source | None:
+    """Where the guards find an int: one of the call's, or such a one and a constant."""
+    addend = 0
+    if isinstance(expr, ScalarOp) and expr.op in ("add", "sub"):
+        op, (first, second) = expr.op, expr.operands
+        if type(second) is int:
+            expr, addend = first, second if op == "add" else -second
+        elif type(first) is int and op == "add":
+            expr, addend = second, first
+    if not isinstance(expr, Symbol) or expr.axis is not None or expr.input >= len(tracer.root.inputs):
+        return None
+    if tracer.root.inputs[expr.input] is not expr:
+        return None
+    source = tracer.inputs[expr.input]
+    if type(tracer.example_inputs[expr.input]) is not int or source in tracer.made_by_guards:
+        return None
+    return source if addend == 0 else Source("plus", source, addend)
+
+
+def _key(tracer: Tracer, index: Value) -> tuple[Any, Source] | None:
+    """The number or string that a key is in this call, and where the guards find it."""
+    if isinstance(index, TextValue):
+        return None if index.source is None else (index.text, index.source)
+    if not isinstance(index, NumberValue) or kind_of(index.expr) != "int" or _varies(tracer, index.expr):
+        return None
+    source = index.source or _int_source(tracer, index.expr)
+    return None if source is None else (tracer.hint(index.expr), source)
+
+
+def _varies(tracer: Tracer, expr: Scalar) -> bool:
+    return tracer.in_loop and tracer.varies(expr)
+
+
+def in_dict(tracer: Tracer, container: DictValue, index: Value) -> Value | None:
+    """What a dict holds under such a key; None where the key has to be known."""
+    found = None if container.source is None else _key(tracer, index)
+    if found is None:
+        return None
+    key, source = found
+    held = container.items.get(key)
+    if type(key) not in (str, int) or not isinstance(held, LazyValue):
+        return None
+    assert container.source is not None
+    return present(tracer, Source("lookup", container.source, source), held.concrete)
+
+
+def in_list(tracer: Tracer, container: Value, index: Value) -> Value | None:
+    """What a list or tuple that has been looked into, or not yet, holds under such a number; None where that has to be
+    known. Of one that has not been its type alone is guarded."""
+    if not isinstance(index, NumberValue) or container.source is None:
+        return None
+    held: Any
+    if isinstance(container, SequenceValue):
+        held = [one.concrete for one in container.items if isinstance(one, LazyValue)]
+        if container.cells is not None or container.is_grown or len(held) < len(container.items):
+            return None
+    elif isinstance(container, LazyValue) and container.known is None and type(container.concrete) in (list, tuple):
+        if is_object_list(tracer, container) or id(container.concrete) in (*tracer.grown, *tracer.wrapped):
+            return None
+        held = container.concrete
+    else:
+        return None
+    found = _key(tracer, index) if len(held) > _FEW else None
+    if found is None or type(found[0]) is not int or not -len(held) <= found[0] < len(held):
+        return None
+    item = held[found[0]]
+    if issubclass(type(item), _SINGLE) or (type(item) in (list, tuple) and not _has_objects(item)):
+        return None
+    if isinstance(container, LazyValue):
+        tracer.facts.state("type", container.source, type(container.concrete))
+        tracer.looked_up[id(container.concrete)] = container.concrete
+    return present(tracer, Source("item_at", container.source, found[1]), item)
+
+
+def _has_objects(items: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether it begins with something other than a number or string, or a list of such."""
+    first: Any = items[0] if len(items) > 0 else 0
+    return _has_objects(first) if type(first) in (list, tuple) else not issubclass(type(first), _SINGLE)
