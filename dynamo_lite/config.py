@@ -1,7 +1,7 @@
 """The options: one row each of `Config`, with type, default, environment variable and one sentence.
 
 `config` is the process-wide instance. Values come from the environment at import, may be assigned
-(``config.verbose = True``), changed for a block (``with config.patch(check=3): ...``) or for one function
+(``config.verbose = True``), changed for a block (``with config.patch(check=1): ...``) or for one function
 (``compile(fn, options={"cost_model": False})``, which uses `Config.replace`). Every value is checked when it is set;
 a wrong one raises ConfigError that lists what is allowed. docs/options.md is generated from these rows.
 """
