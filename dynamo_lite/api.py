@@ -271,7 +271,7 @@ def compile(
     if refusal:
         _say_unsupported(refusal)
     compiled: CompiledFunction[..., Any] = CompiledFunction(fn, compilation.on_miss, compilation.name)
-    compiled.enabled = not refusal and not config.disable
+    compiled.enabled = not refusal and not settings.disable
     if compiled.enabled:
         _C.memory_install(config.pool_bytes, fill=config.check > 0)
     compiled.judged = compilation.judged

@@ -137,6 +137,12 @@ def test_wrong_use_is_named(call: Callable[[], Any], error: type[Exception], mes
     assert message in str(raised.value)
 
 
+def test_an_option_leaves_one_function_plain() -> None:
+    plain, fast = dynamo_lite.compile(curve, options={"disable": True}), dynamo_lite.compile(curve)
+    assert plain(X).tobytes() == fast(X).tobytes()
+    assert (plain.stats()["native_calls"], fast.stats()["native_calls"]) == (0, 1)
+
+
 def test_a_disabled_function_says_so() -> None:
     @dynamo_lite.disable
     def plain(x: Array) -> Array:
