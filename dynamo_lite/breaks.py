@@ -390,7 +390,7 @@ _ROWS = (
         "backend-failed",
         "skip",
         "the backend failed on the graph ({detail})",
-        "The function runs as plain Python. Please report the graph that explain() shows.",
+        "The function runs as plain Python. Please report it, with the graph that graph_for() gives.",
     ),
     Reason(
         "generator",

@@ -200,7 +200,7 @@ def _like(name: str, names: list[str], least: float = 0.6) -> list[str]:
     """The one of `names` that is most like a `name` which is none, if one is."""
     import difflib  # which takes 2 ms
 
-    return difflib.get_close_matches(name, names, 1, least)
+    return difflib.get_close_matches(str(name), names, 1, least)
 
 
 def parsed(item: dataclasses.Field[Any], text: str) -> Any:

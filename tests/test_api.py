@@ -121,6 +121,7 @@ def test_what_can_never_be_captured_says_why(fn: Any, reason: str) -> None:
         (lambda: dynamo_lite.compile(3), TypeError, "compile() takes a callable, not int"),
         (lambda: dynamo_lite.compile(curve, options=3), TypeError, "options as a mapping of names to values, not int"),
         (lambda: dynamo_lite.compile(curve, options={"costmodel": 1}), ConfigError, "did you mean 'cost_model'?"),
+        (lambda: dynamo_lite.compile(curve, options={3: 1}), ConfigError, "no option 3; there are"),
         (lambda: dynamo_lite.compile(curve, recompile_limit="x"), ConfigError, "is a whole number, not 'x'"),
         (lambda: dynamo_lite.compile(curve, backend="numbe"), BackendError, "there are c, numba, reference"),
         (lambda: dynamo_lite.compile(curve, backend=3), BackendError, "a name or a callable, not int"),
