@@ -138,8 +138,8 @@ _ROWS = (
     Reason(
         "side-effect-container",
         "break",
-        "{detail} changes a list, dict or set that came from outside",
-        "Collect into a local list and hand it over at the end.",
+        "{detail} changes a list, dict or set from before this graph",
+        "Collect into a list that is made after the last graph break, and hand it over at the end.",
     ),
     Reason(
         "import-statement",
