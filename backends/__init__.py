@@ -25,7 +25,12 @@ _REGISTERED: dict[str, Backend] = {}
 
 
 def register_backend(name: str, backend: Backend) -> None:
-    """Make `backend` known as `name`, in place of any other of that name."""
+    """Make `backend` known as `name`, in place of any other of that name.
+
+    backend: ``(graph, example_inputs) -> callable``. graph: a verified Graph; example_inputs: the arrays and numbers of
+    the first call, one for each input; the callable takes such inputs and returns the graph's outputs, a sequence
+    (docs/adding-a-backend.md). Raises BackendError for a name that is no string, and for what is no callable.
+    """
     if not isinstance(name, str) or not name:
         raise BackendError(str(name), "a backend's name is a string that is not empty")
     if not callable(backend):
@@ -40,7 +45,7 @@ def _entry_points() -> EntryPoints:
 
 
 def list_backends() -> list[str]:
-    """The names that ``resolve`` knows, sorted."""
+    """The names that ``compile(fn, backend=...)`` takes, sorted: built in, registered, of installed packages."""
     return sorted({*_REGISTERED, *BUILT_IN, *(point.name for point in _entry_points())})
 
 

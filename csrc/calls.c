@@ -1,7 +1,6 @@
 /* Calls: NumPy's own functions on real objects, with floating-point errors as exceptions (errstate.c). */
 #include "gather.h"
 
-#include "fpflags.h"
 #include "interrupts.h"
 #include "linalg.h"
 #include "slot.h"

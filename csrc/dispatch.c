@@ -7,7 +7,6 @@
 #include "interrupts.h"
 #include "jump.h"
 #include "launch.h"
-#include "numpy_api.h"
 #include "pyframe.h"
 #include "residual.h"
 #include "resumed.h"

@@ -1,4 +1,4 @@
-/* A table of guards as guards_build.c makes it and guards.c checks it. */
+/* A table of guards as guards_build.c makes it and guards_run.c checks it. */
 #ifndef DL_GUARDS_TABLE_H
 #define DL_GUARDS_TABLE_H
 

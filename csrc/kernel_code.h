@@ -43,7 +43,7 @@ typedef struct {
     npy_intp *behind; /* the words behind those of the loops */
     char *scratch;
     npy_intp scratch_bytes;
-    unsigned flags;   /* gathered by dl_invoke_loop */
+    unsigned flags;   /* gathered by invoke_loop */
 } DlBlock;
 
 /* How careful code is, as bits: it asks whether NaNs go in that differ, of which NumPy may keep either; it computes by

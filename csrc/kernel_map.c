@@ -7,7 +7,6 @@
 #include "block_rows.h"
 #include "maps.h"
 
-#include "fpflags.h"
 #include "kernel_code.h"
 #include "memory.h"
 

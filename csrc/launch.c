@@ -5,7 +5,6 @@
 
 #include "arrays.h"
 #include "bands.h"
-#include "nearest.h"
 #include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"

@@ -1,9 +1,8 @@
 /* Parts: whether one array lies where a part of another one does, as the guard "part" asks, or shows none of its
  * memory, as the guard "disjoint" asks. */
-#include "guards.h"
+#include "guards_table.h"
 
 #include "geometry.h"
-#include "guards_table.h"
 
 int
 dl_guards_part_index(PyObject *index)

@@ -2,7 +2,6 @@
 #include "residual.h"
 
 #include "eval_hook.h"
-#include "interrupts.h"
 #include "pyframe.h"
 
 /* True when code_b reads the same free variables as code_a, in the same order. */

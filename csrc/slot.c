@@ -1,6 +1,5 @@
 /* Slots: what is put together at each call, inside its constant arguments. */
 #include "slot.h"
-#include "program.h"
 
 static PyTypeObject slot_type;
 

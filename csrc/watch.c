@@ -21,7 +21,6 @@
 #include "frame_arguments.h"
 #include "interrupts.h"
 #include "jump.h"
-#include "numpy_api.h"
 #include "pyframe.h"
 
 typedef struct DlPoll {

@@ -64,8 +64,9 @@ def __getattr__(name: str) -> Any:
     # What is made meanwhile stays for good: the garbage collector need not go over it as long as the process runs.
     c = import_module("dynamo_lite._C")
     module = c.freeze_made_by(partial(c.uninterrupted, import_module, place))
-    value = globals()[name] = getattr(module, name)
-    return value
+    # All names of that module: capture takes an attribute that is not there yet for one that it does not know.
+    globals().update({other: getattr(module, other) for other, at in _PLACES.items() if at == place})
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

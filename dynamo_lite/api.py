@@ -94,7 +94,10 @@ class CompiledFunction(_C.CompiledFunction[P, R]):
         def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """What has been compiled: graphs, breaks, guards. With arguments, calls the function with them first."""
+        """What has been compiled: graphs, breaks, guards. With arguments, calls the function with them first.
+
+        Of a method the arguments begin with its object; ``dynamo_lite.explain(method)(*args)`` has it bound.
+        """
         if args or kwargs:
             self(*args, **kwargs)
         return self._compilation.explanation()
@@ -102,14 +105,23 @@ class CompiledFunction(_C.CompiledFunction[P, R]):
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph that a call with these arguments starts with. Nothing is executed.
 
-        Raises DynamoLiteError when the call would run as plain Python.
+        Of a method the arguments begin with its object. Raises DynamoLiteError when the call would run as plain Python,
+        TypeError when the function does not take these arguments.
         """
         if not isinstance(self.fn, types.FunctionType):
             raise DynamoLiteError(f"{self._compilation.name} is no Python function")
         return self._compilation.graph_for(bind_slots(self.fn, args, kwargs))
 
     def stats(self) -> Mapping[str, int | float]:
-        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves ..."""
+        """Counters, from the first call on or the latest reset().
+
+        compiles, recompiles: segments that were compiled, and those of them that had been before, for other arguments.
+        hits, misses: calls of segments for which an entry's guards passed, or none's. native_calls: runs of programs.
+        plain_calls: calls that ran as plain Python. declines: programs that gave a call back to it. breaks: times that
+        a graph break was passed. retired: entries that are used no more. leaves: loops left before their end.
+        plain_rounds: iterations of loops that ran plainly, since a program declines in them. resting: kinds of calls
+        that run plainly, since that was faster. compile_seconds: what all compiling took.
+        """
         return self._compilation.stats()
 
     def reset(self) -> None:
@@ -233,6 +245,11 @@ def compile(
     recompile_limit: how often a code object may be compiled again (``config.recompile_limit``).
     options: other values of `dynamo_lite.config` for this function.
     name: how reports call the function.
+
+    Raises TypeError for what is no callable, ConfigError for an unknown option or an impossible value, BackendError for
+    an unknown backend. Calls raise what `fn` raises; GraphBreakError with `fullgraph`; BackendError with `fullgraph` or
+    the option `check`, where the backend fails. Arguments may be of any type: those that compiled code does not take,
+    by dtype or class, have the call run plainly.
     """
     if fn is None:
         return functools.partial(
@@ -271,7 +288,7 @@ def compile(
     if refusal:
         _say_unsupported(refusal)
     compiled: CompiledFunction[..., Any] = CompiledFunction(fn, compilation.on_miss, compilation.name)
-    compiled.enabled = not refusal and not config.disable
+    compiled.enabled = not refusal and not settings.disable
     if compiled.enabled:
         _C.memory_install(config.pool_bytes, fill=config.check > 0)
     compiled.judged = compilation.judged
@@ -299,7 +316,10 @@ def _say_unsupported(refusal: str) -> None:
 
 
 def explain(fn: Callable[P, object], **options: Unpack[CompileOptions]) -> Callable[P, Explanation]:
-    """``explain(fn)(*args, **kwargs)``: call `fn` compiled, and tell what became of it."""
+    """``explain(fn)(*args, **kwargs)``: call `fn` compiled, and tell what became of it.
+
+    options: those of ``compile``, which raises its errors; of a function that is compiled already they do nothing.
+    """
     compiled = fn if isinstance(fn, CompiledFunction) else compile(fn, **options)
 
     def explaining(*args: P.args, **kwargs: P.kwargs) -> Explanation:

@@ -138,8 +138,8 @@ _ROWS = (
     Reason(
         "side-effect-container",
         "break",
-        "{detail} changes a list, dict or set that came from outside",
-        "Collect into a local list and hand it over at the end.",
+        "{detail} changes a list, dict or set from before this graph",
+        "Collect into a list that is made after the last graph break, and hand it over at the end.",
     ),
     Reason(
         "import-statement",
@@ -390,7 +390,7 @@ _ROWS = (
         "backend-failed",
         "skip",
         "the backend failed on the graph ({detail})",
-        "The function runs as plain Python. Please report the graph that explain() shows.",
+        "The function runs as plain Python. Please report it, with the graph that graph_for() gives.",
     ),
     Reason(
         "generator",

@@ -102,7 +102,6 @@ _CONSTANT_ENTRIES = 2
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
 _MUCH = 12  # operations behind a loop that are too many to run them plainly for its sake
-_INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
 _LOOKED_AGAIN = 4  # how often code is captured again for what NumPy warns of
 _ROUND = "the segments of a loop together"
 
@@ -130,7 +129,7 @@ class Compilation:
         self._everything = config.stress in ("compile", "break")  # whether it pays or not
         # Whether calls are timed, and rest where they lose. Another backend than our own is there to be run; whole
         # programs have clocks of their own.
-        self.judged = watcher is None and backend == "numba" and config.cost_model and config.check < _INTERPRETS
+        self.judged = watcher is None and backend == "numba" and config.cost_model
         self.judged &= not self._everything
         self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
         # One object: the dispatcher tells compilations apart by its identity.

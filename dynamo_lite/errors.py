@@ -35,7 +35,8 @@ class GraphBreakError(DynamoLiteError):
     """
 
     def __init__(self, reason: str, message: str, hint: str, filename: str, line: int, function: str) -> None:
-        super().__init__(f"{filename}:{line} in {function}: {message} [{reason}]\n  {hint}")
+        place = f"{filename}:{line} in {function}: " if filename else ""  # what is no Python function has none
+        super().__init__(f"{place}{message} [{reason}]\n  {hint}")
         self.reason = reason
         self.message = message
         self.hint = hint

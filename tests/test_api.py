@@ -4,7 +4,10 @@ function do not meet."""
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,6 +124,7 @@ def test_what_can_never_be_captured_says_why(fn: Any, reason: str) -> None:
         (lambda: dynamo_lite.compile(3), TypeError, "compile() takes a callable, not int"),
         (lambda: dynamo_lite.compile(curve, options=3), TypeError, "options as a mapping of names to values, not int"),
         (lambda: dynamo_lite.compile(curve, options={"costmodel": 1}), ConfigError, "did you mean 'cost_model'?"),
+        (lambda: dynamo_lite.compile(curve, options={3: 1}), ConfigError, "no option 3; there are"),
         (lambda: dynamo_lite.compile(curve, recompile_limit="x"), ConfigError, "is a whole number, not 'x'"),
         (lambda: dynamo_lite.compile(curve, backend="numbe"), BackendError, "there are c, numba, reference"),
         (lambda: dynamo_lite.compile(curve, backend=3), BackendError, "a name or a callable, not int"),
@@ -135,6 +139,13 @@ def test_wrong_use_is_named(call: Callable[[], Any], error: type[Exception], mes
     with pytest.raises(error) as raised:
         call()
     assert message in str(raised.value)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_an_option_leaves_one_function_plain() -> None:
+    plain, fast = dynamo_lite.compile(curve, options={"disable": True}), dynamo_lite.compile(curve)
+    assert plain(X).tobytes() == fast(X).tobytes()
+    assert (plain.stats()["native_calls"], fast.stats()["native_calls"]) == (0, 1)
 
 
 def test_a_disabled_function_says_so() -> None:
@@ -184,6 +195,26 @@ def test_a_loop_that_breaks_is_noted_once() -> None:
     found = dynamo_lite.explain(stepped)(X, 20).breaks
     assert [record.id for record in found] == ["loop-of-open-length", "requested"]
     assert "native loop" in found[0].message and "graph_break()" in found[0].message
+
+
+ASKS_FIRST = """
+import dynamo_lite, numpy as np
+
+def asked(x):
+    y = np.sqrt(x * x + 1.0) * (3.0 if dynamo_lite.is_compiling() else 2.0) - x
+    dynamo_lite.graph_break()
+    return np.sqrt(y * y + 1.0) - y
+
+print(*(record.id for record in dynamo_lite.explain(asked)(np.linspace(0.0, 1.0, 50_000)).breaks))
+"""
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_what_a_new_process_has_not_asked_for_yet_is_known(tmp_path: Path) -> None:
+    """The package has its functions once they are asked for: all of them at once."""
+    (tmp_path / "asks.py").write_text(ASKS_FIRST)
+    done = subprocess.run([sys.executable, "asks.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("requested\n", "")
 
 
 @pytest.mark.usefixtures("no_mode")

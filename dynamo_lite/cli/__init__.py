@@ -1,1 +1,1 @@
-"""The command line: ``python -m dynamo_lite run | explain | doctor | backends``. command.py is the door."""
+"""The command line: ``python -m dynamo_lite run | explain | doctor | backends | breaks``. command.py is the door."""

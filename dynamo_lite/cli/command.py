@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Options: TypeAlias = argparse.Namespace | SimpleNamespace
 
 _TARGET_COMMANDS = ("run", "explain")
-_FLAGS = ("-q", "--quiet")
+_FLAGS = ("-q", "--quiet")  # of `run`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,6 +67,8 @@ def _plain_target(own: list[str]) -> SimpleNamespace | None:
     )
     if not name or name[0] not in _TARGET_COMMANDS or not target or target[-1].startswith("-"):
         return None
+    if flags and name == ["explain"]:
+        return None
     is_module = target[:-1] == ["-m"]
     if not is_module and (len(target) > 1 or not os.path.exists(target[0])):
         return None
@@ -96,7 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     ):
         usage = f"python -m dynamo_lite {name} {'[-q] ' * (name == 'run')}[-m MODULE | SCRIPT] [ARGUMENT ...]"
         sub = commands.add_parser(name, help=text, description=text, usage=usage)
-        sub.add_argument(*_FLAGS, action="store_true", help="do not say at the end what was compiled")
+        if name == "run":
+            sub.add_argument(*_FLAGS, action="store_true", help="do not say at the end what was compiled")
         sub.add_argument("-m", dest="module", metavar="MODULE", help="run a module, like python -m")
         sub.add_argument("script", nargs="?", metavar="SCRIPT", help="a file to run, like python SCRIPT")
         sub.set_defaults(command=command, parser=sub)

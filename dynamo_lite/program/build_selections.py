@@ -59,11 +59,11 @@ class SelectionBuilder(PlaceBuilder):
 
     # Arrays whose length the run finds
 
-    def open_array(self, dtype: Any, most: Number, count: Number, axes: frozenset[Axis], held: bool = True) -> Array:
+    def open_array(self, dtype: Any, most: Number, count: Number, axes: frozenset[Axis]) -> Array:
         """Memory for `most` elements, of which `count` will be there."""
         number = self.new_room()
         first = self.room_memory(number, dtype, most)
-        return self.as_open(number, first, count, axes, held)
+        return self.as_open(number, first, count, axes)
 
     def as_open(self, number: int, first: Memref, count: Number, axes: frozenset[Axis], held: bool = True) -> Array:
         array = self.packed([count], [axes], number, first, Held(first, self.origin(0), frozenset((first,))))

@@ -31,7 +31,9 @@ def test_split(arguments: str, own: str, program: str) -> None:
     assert split(arguments.split()) == (own.split(), program.split())
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["run", "-m"], ["nonsense"], [], ["breaks", "nonsense"]])
+@pytest.mark.parametrize(
+    "arguments", [["run"], ["run", "-m"], ["nonsense"], [], ["breaks", "nonsense"], ["explain", "-q", __file__]]
+)
 def test_wrong_command_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

@@ -58,6 +58,15 @@ def test_examples_print_what_is_shown(page: str, tmp_path: Path) -> None:
         assert without_times(now) == without_times(shown), f"{page}: $ {command}"
 
 
+def test_code_that_a_page_quotes_stands_in_the_source() -> None:
+    """The rows and the handler of docs/adding-an-opcode.md, line by line."""
+    quoted = re.findall(r"^```\n(.*?)^```$", (ROOT / "docs/adding-an-opcode.md").read_text(), re.DOTALL | re.MULTILINE)
+    files = [ROOT / "dynamo_lite/pycode/opcodes.py", *(ROOT / "dynamo_lite/capture/handlers").glob("*.py")]
+    lines = {line.strip() for path in files for line in path.read_text().splitlines()}
+    assert len(quoted) == 2
+    assert not {line.strip() for block in quoted for line in block.splitlines()} - lines
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if "adding-" in page or "architecture" in page])
 def test_names_in_code_exist(page: str) -> None:
     """Whatever a page calls by its name in backticks occurs as a word in the source."""

@@ -128,7 +128,7 @@ def test_of_arrays(name: str) -> None:
         x, y = x[:4].repeat(4).reshape(4, 4) + np.eye(4), y[:4].repeat(4).reshape(4, 4)
     machines = collected(PROGRAMS[name], x, y, 4)
     ran = [require_same(*machine, seed) for machine in machines for seed in range(3)]
-    assert any(ran) or not ran
+    assert any(ran)
 
 
 def test_of_elements() -> None:

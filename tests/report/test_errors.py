@@ -11,6 +11,7 @@ from dynamo_lite.errors import BackendError, DynamoLiteError, GraphBreakError
 ERRORS = [
     BackendError("numba", "no kernel"),
     GraphBreakError("output", "print writes", "Print later.", "a.py", 3, "f"),
+    GraphBreakError("not-a-python-function", "len is none", "It is called.", "", 0, "len"),
 ]
 
 
@@ -24,4 +25,5 @@ def test_texts() -> None:
     assert [str(error) for error in ERRORS] == [
         "backend 'numba': no kernel",
         "a.py:3 in f: print writes [output]\n  Print later.",
+        "len is none [not-a-python-function]\n  It is called.",
     ]
