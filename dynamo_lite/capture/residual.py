@@ -444,21 +444,16 @@ class Residual:
                 assert source.base is not None
                 self.load_source(source.base)
                 self.emit("LOAD_ATTR", source.key or source.kind)
-            case "item" | "key":
+            case "item" | "key" | "plus":
                 assert source.base is not None
                 self.load_source(source.base)
                 self.emit("LOAD_CONST", source.key)
-                self.emit("BINARY_SUBSCR")
+                self.emit(*(("BINARY_OP", "+") if source.kind == "plus" else ("BINARY_SUBSCR",)))
             case "lookup" | "item_at":
                 assert source.base is not None
                 self.load_source(source.base)
                 self.load_source(source.key)
                 self.emit("BINARY_SUBSCR")
-            case "plus":
-                assert source.base is not None
-                self.load_source(source.base)
-                self.emit("LOAD_CONST", source.key)
-                self.emit("BINARY_OP", "+")
             case _:
                 raise AssertionError(source.kind)
 
