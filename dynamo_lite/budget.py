@@ -79,6 +79,12 @@ def left() -> float:
     return _current.get(_ENDLESS).work
 
 
+def spent() -> float:
+    """The units that the compiling under way has taken; 0 where there is no budget of work."""
+    budget = _current.get(_ENDLESS)
+    return budget.whole - budget.work if budget.whole < math.inf else 0.0
+
+
 def repeat(began: float, times: float = 1.0) -> None:
     """Something is repeated for which `began` units were left: raises OutOfWork where it has taken its share, or is
     going to, once it has been repeated so many `times` as often.
@@ -185,6 +191,7 @@ __all__ = [
     "OutOfWork",
     "frames_around",
     "left",
+    "spent",
     "process_time",
     "repeat",
     "seconds",

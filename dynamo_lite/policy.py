@@ -170,6 +170,7 @@ class Arms:
 
 
 ARMS = Arms()
+APART = 8000  # units of work (budget.py) in front of a loop that are not done once more with each attempt at it
 LONG = 50  # operations of a segment, or of an iteration, that is not compiled once more for each way that leads to it
 
 # NB: as sysconfig's paths "stdlib" and "platstdlib" have it, which take 3 ms to find out.

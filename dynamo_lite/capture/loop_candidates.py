@@ -26,7 +26,7 @@ from dynamo_lite.capture.value import Break, FunctionValue, IteratorValue, Range
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.policy import LONG
+from dynamo_lite.policy import APART, LONG
 from dynamo_lite.pycode import Code, begins_at, begins_rest, decoded
 from dynamo_lite.pycode.flow import natural_loop, stack_depth
 
@@ -124,6 +124,19 @@ def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool = 
         return False
     tracer.starts.add(place)
     return True
+
+
+def begin_apart(machine: Machine) -> None:
+    """Another attempt at a loop is to come: where much was captured in front of it, have a segment of its own begin
+    there, lest all that be captured once more with each attempt."""
+    tracer, frame = machine.tracer, machine.tracer.frames[0]
+    owner, header = machine.entered[0] if machine.entered else (0, 0)
+    if owner != id(frame) or machine.spent < APART or tracer.depth:
+        return
+    code = frame.code
+    place = start_of(code, header) if code.instrs[header].op == "FOR_ITER" else header
+    if place is not None and not begins_at(code, place) and goes_on_at(code, place):
+        tracer.starts.add(place)
 
 
 def may_share(code: Code, index: int) -> bool:
@@ -257,6 +270,7 @@ def is_comprehended(frame: Frame) -> bool:
 
 
 __all__ = [
+    "begin_apart",
     "begins_plainly",
     "count_first_rounds",
     "expect_side_exits",

@@ -5,6 +5,7 @@ Enters a machine there; leaves it behind the loop, if that stays one (loops.py),
 
 from __future__ import annotations
 
+from dynamo_lite import budget
 from dynamo_lite.capture.columns import is_row
 from dynamo_lite.capture.iterators import take_one_by_one
 from dynamo_lite.capture.loop_candidates import is_comprehended, plan_of
@@ -139,6 +140,8 @@ def _enter(machine: Machine, frame: Frame, header: int) -> None:
         raise Break("loop-state", "a branch around it")
     if (id(frame), header) in machine.entered:
         raise Break("loop-exit", "break, to the next iteration of a loop around it")
+    if not machine.entered:
+        machine.spent = budget.spent()
     machine.entered.append((id(frame), header))
 
 

@@ -128,6 +128,7 @@ class Machine:
         self.break_everywhere = break_everywhere
         self.joins = joins
         self.entered: list[tuple[int, int]] = []  # frames and headers of the loops being traced, the innermost last
+        self.spent = 0.0  # work, in front of the outermost of them
         self.attempts: list[Any] = []  # and what traces their bodies (loops.Attempt)
 
     # -- running ----------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.listed_scalars import check_inside, check_outputs
 from dynamo_lite.capture.lists import state_others
-from dynamo_lite.capture.loop_candidates import begins_plainly, count_first_rounds, may_share
+from dynamo_lite.capture.loop_candidates import begin_apart, begins_plainly, count_first_rounds, may_share
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
@@ -241,6 +241,9 @@ def _trace(
                 return tracer, frame, machine.run_root(frame, stop_at)
         except budget.OutOfWork:
             return tracer, frame, _restrain(tracer, machine)
+        except Retry:
+            begin_apart(machine)
+            raise
 
     shows_locals, defers, scopes, stores_cells, catches = False, True, True, False, True
     before = len(tracers)

@@ -363,3 +363,38 @@ def test_the_way_to_an_exception_is_captured_as_before() -> None:
         compile_options=options,
     )
     assert report.raised.count("ValueError") == 4
+
+
+WORDS = ("a", "bc", "def") * 80
+
+
+def much_before(x: Array, n: int) -> Any:
+    """A lot of operations, and behind them a loop that takes several attempts, and is none in the end."""
+    for word in WORDS:
+        x = np.sqrt(x * len(word) + 1.0) - 0.5
+    found: list[Any] = []
+    best, total = 0, 0
+    for i in range(n):
+        y = x[i % 4] * 2.0
+        if y > best:
+            best = y
+        found.append(str(y))
+        total = total + len(found[i // 2])
+    return best, total
+
+
+def test_what_stands_before_a_loop_is_not_captured_with_each_attempt_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[int] = []
+    original = trace.Machine.run_root
+
+    def run_root(self: Any, *args: Any) -> Any:
+        try:
+            return original(self, *args)
+        finally:
+            traced.append(len(self.tracer.root.nodes))
+
+    monkeypatch.setattr(trace.Machine, "run_root", run_root)
+    call(much_before, np.linspace(0.0, 1.0, 4), 30)
+    long = [nodes for nodes in traced if nodes > 700]
+    assert 1 <= len(long) <= 3
+    assert len(traced) >= len(long) + 4
