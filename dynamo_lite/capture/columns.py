@@ -326,6 +326,7 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
     root.is_paid = True
     is_flat = root.layout[1][0] in NUMBERS
     stored = [one for one in tracer.stored if isinstance(one, SequenceValue) and not isinstance(one, NumberedValue)]
+    tracer.note_reading()
     if (tracer.grown and not is_flat) or stored:
         root.give_up()
     trips: list[Scalar] = []

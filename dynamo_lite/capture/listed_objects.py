@@ -195,6 +195,7 @@ def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cel
         kinds = {"float", "int"} if (root.source, path) in tracer.restraints.mixed else kinds
         letters = "FIk" if len(kinds) > 1 else str(*kinds)[0]
         if None in kinds or tracer.grown:
+            tracer.note_reading()
             root.give_up()
         if len(kinds) == 1 and kinds <= {"float", "int"} and make_column(root.concrete, f"{path}{letters}") is None:
             letters = "FIk"
@@ -221,6 +222,7 @@ def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cel
 def _few(tracer: Tracer, owner: ListedObject, name: str, path: str) -> cells.Cells | None:
     """Which of a few objects, strings say, each of the objects has under a name; None where they have other things."""
     root, at = owner.root, (owner.root.source, path)
+    tracer.note_reading()
     if not _is_known_by_identity(_own(owner.cls, owner.first[1], name)) or tracer.grown:
         return None
     among = tracer.restraints.known.setdefault(at, [])

@@ -65,6 +65,7 @@ from dynamo_lite.capture.wrap import is_object_list, realise
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, evaluate, is_symbolic, kind_of, make, symbols_of
 from dynamo_lite.graph.types import LIST
+from dynamo_lite.ops.lists import is_single
 
 Path: TypeAlias = tuple[Any, ...]
 
@@ -242,11 +243,28 @@ def _append_ends(machine: Machine, target: SequenceValue, item: Value) -> None:
 
 
 def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
-    """``target.append(item)`` in a loop; target: a list from outside, of which nothing is known but its type."""
+    """``target.append(item)``; target: a list from outside, of which nothing is known but its type.
+
+    Outside of loops numbers break the graph, since of these nobody tells which objects they are; and where something
+    reads the list behind that, as trace.py finds, whatever is appended.
+    """
     tracer = machine.tracer
-    if not _is_closed(tracer, target):
+    is_straight = not tracer.regions and not tracer.peeling
+    if not _is_closed(tracer, target, is_straight and tracer.native_loops and tracer.defers and tracer.grows):
         raise Break("side-effect-container", "list.append")
-    _put(machine, _outside(tracer, target), None, realise(tracer, item))
+    item = realise(tracer, item)
+    if is_straight and not _is_known_object(tracer, item):
+        raise Break("side-effect-container", "list.append")
+    tracer.has_grown |= is_straight
+    _put(machine, _outside(tracer, target), None, item)
+
+
+def _is_known_object(tracer: Tracer, item: Value) -> bool:
+    """Whether an item is an array or NumPy's scalar, a string or None, or a tuple or list of such: no number of
+    Python's, but for those of which there is one object only."""
+    if isinstance(item, SequenceValue) and item.source is None:
+        return all(_is_known_object(tracer, realise(tracer, part)) for part in item.known)
+    return isinstance(item, ArrayValue) or _is_text(item) or is_single(as_scalar(item))
 
 
 def length_outside(tracer: Tracer, target: Value) -> Value | None:
@@ -256,6 +274,7 @@ def length_outside(tracer: Tracer, target: Value) -> Value | None:
     known = tracer.grown.get(id(target.concrete))
     if known is None or known.source != target.source:
         return None
+    tracer.note_reading()
     return object_lists.length_now(tracer, known.node)
 
 
@@ -281,9 +300,10 @@ def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) ->
     return True
 
 
-def _is_closed(tracer: Tracer, target: LazyValue) -> bool:
-    """Whether a loop may fill a list or dict from outside: nobody has looked into it, or knows it by another name."""
-    in_loop = tracer.peeling or any(region.index.name for region in tracer.regions)
+def _is_closed(tracer: Tracer, target: LazyValue, anywhere: bool = False) -> bool:
+    """Whether a loop may fill a list or dict from outside, or the program `anywhere`: nobody has looked into it, or
+    knows it by another name."""
+    in_loop = anywhere or tracer.peeling or any(region.index.name for region in tracer.regions)
     known = tracer.grown.get(id(target.concrete))
     own = known is None or known.source == target.source
     unknown = id(target.concrete) not in tracer.wrapped and id(target.concrete) not in tracer.looked_up
@@ -540,13 +560,19 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
         return item.node
     if isinstance(item, SequenceValue) and item.filled is not None and not item.known and item.source is None:
         return item.filled
-    if type(item) is ConstantValue and type(item.value) in (str, bytes, type(None)) and item.source is None:
+    if _is_text(item):
+        assert isinstance(item, ConstantValue)
         return hold(tracer, item.value)
     number = as_scalar(item)
     if number is None or kind_of(number) == "complex" or _is_long(number):
         raise Break("loop-state", "a list, by other things than arrays and numbers")
     claim(tracer, item, number)
     return made_anew(item, number) if tracer.in_loop else number
+
+
+def _is_text(item: Value) -> bool:
+    """Whether it is a string or None that stands in the code."""
+    return type(item) is ConstantValue and type(item.value) in (str, bytes, type(None)) and item.source is None
 
 
 def _part(item: Value) -> Argument:

@@ -331,6 +331,9 @@ class Tracer:
         self.put_numbers: list[PutNumber] = []  # those of loops that tell which objects numbers are
         self.tables: dict[Region, Node] = {}  # and the tables of these objects
         self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
+        self.grows = True  # outside of loops, too
+        self.has_grown = False  # some have got something there
+        self.is_read_behind = False  # and something wants to know what lists hold, behind that
         self.looked_up: dict[int, Any] = {}  # by id those of which single items are known (outside_items.py)
         self.drawn: dict[int, Drawn] = {}  # by id the random generators
         self.cell_lists: list[Any] = []  # the arrays that stand for lists
@@ -403,6 +406,10 @@ class Tracer:
         if tag == 0:
             raise Break("unsupported-operation", f"class {cls.__qualname__}, which has changed too often")
         self.facts.state(kind, source, cls, tag)
+
+    def note_reading(self) -> None:
+        """What lists hold is asked for."""
+        self.is_read_behind |= self.has_grown
 
     # -- loops ------------------------------------------------------------------------------------
 

@@ -227,7 +227,7 @@ def _trace(
         if native_loops:
             tracer.numbered = restraints.numbered.setdefault(function.__code__, {})
         tracer.outer_cells = {} if stores_cells else None
-        tracer.catches = catches
+        tracer.catches, tracer.grows = catches, grows
         tracer.forks = None if shows_locals or not config.native_branches or config.stress == "break" else forks
         tracer.starts, tracer.firsts = starts, firsts
         tracer.facts.state_globals(function.__globals__)
@@ -245,7 +245,7 @@ def _trace(
             begin_apart(machine)
             raise
 
-    shows_locals, defers, scopes, stores_cells, catches = False, True, True, False, True
+    shows_locals, defers, scopes, stores_cells, catches, grows = False, True, True, False, True, True
     before = len(tracers)
     while True:
         native_loops = config.native_loops and not shows_locals and len(tracers) - before < MAX_ATTEMPTS
@@ -261,12 +261,17 @@ def _trace(
             check_unchanged(tracer)
             check_inside(tracer)
         except Retry:
+            grows &= not tracers[-1].is_read_behind
             continue  # what the attempt has taught is in the plans
         except StoresShow:
             defers = False
             continue
         except CellStored:
             stores_cells = True
+            continue
+        if tracer.is_read_behind:  # let the list that is appended to end a segment, so that the next one can know it
+            grows = False
+            plans.clear()
             continue
         if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
             scopes = False

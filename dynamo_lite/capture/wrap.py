@@ -83,6 +83,7 @@ def supported_array(array: np.ndarray[Any, Any]) -> bool:
 def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
     """`obj`, which `source` names, as a symbolic value."""
     if id(obj) in tracer.grown:
+        tracer.note_reading()
         raise Break("loop-list", str(source))
     _check_filters(tracer, obj)
     known = tracer.wrapped.get(id(obj))
