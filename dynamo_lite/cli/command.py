@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _TARGET_COMMANDS = ("run", "explain")
 _FLAGS = ("-q", "--quiet")  # of `run`
+_BACKENDS = ("numba", "c", "reference")  # which need not be looked for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,7 +119,19 @@ def _target(options: Options, program: list[str]) -> Target:
         options.parser.error("name a SCRIPT or -m MODULE")
     if options.script is not None and not os.path.exists(options.script):
         options.parser.exit(2, f"{options.parser.prog}: can't open file {options.script!r}: there is no such file\n")
+    _check_backend()
     return Target(options.module or options.script, options.module is not None, tuple(program))
+
+
+def _check_backend() -> None:
+    """End before the program begins where there is no backend of the name that the environment gives."""
+    if config.backend in _BACKENDS:
+        return
+    from dynamo_lite.backends import list_backends
+
+    if config.backend not in (known := list_backends()):
+        print(f"python -m dynamo_lite: there is no backend {config.backend!r}: {', '.join(known)}", file=sys.stderr)
+        raise SystemExit(2)
 
 
 def _run(options: Options, program: list[str]) -> int:

@@ -59,6 +59,9 @@ def execute(target: Target, start: Callable[[], object], prepare: Prepare = as_i
     except BaseException as error:
         # The default hook prints the traceback that the exception carries, whatever it is handed.
         error.__traceback__ = _program_frames(error.__traceback__)
+        if isinstance(error, ImportError) and error.__traceback__ is None:  # there is no such program
+            print(f"{sys.executable}: {error}", file=sys.stderr)
+            return 1
         sys.excepthook(type(error), error, error.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0

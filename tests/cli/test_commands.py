@@ -48,6 +48,23 @@ def test_a_missing_script_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "python -m dynamo_lite run: can't open file 'missing.py': there is no such file\n"
 
 
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_a_backend_that_is_not_there_ends_it_before_the_program_begins(command: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("print('begun')")
+    done = run("-m", "dynamo_lite", command, "program.py", cwd=tmp_path, DYNAMO_LITE_BACKEND="nowhere")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("python -m dynamo_lite: there is no backend 'nowhere': c, numba, reference")
+
+
+@pytest.mark.parametrize("arguments", [["."], ["-m", "nowhere"], ["-m", "os.nowhere"]])
+def test_what_is_no_program_is_said_in_one_line(arguments: list[str], tmp_path: Path) -> None:
+    ours = run("-m", "dynamo_lite", "run", "-q", *arguments, cwd=tmp_path)
+    theirs = run(*arguments, cwd=tmp_path)
+    assert (ours.returncode, ours.stdout) == (theirs.returncode, "") == (1, "")
+    assert len(ours.stderr.splitlines()) == 1
+    assert ours.stderr.split(":")[0] == theirs.stderr.split(":")[0]
+
+
 def test_a_reader_may_stop_reading(tmp_path: Path) -> None:
     command = f'"{sys.executable}" -m dynamo_lite breaks | exit'
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
