@@ -253,6 +253,13 @@ _ROWS = (
         "Nothing to do: what follows each of them is a graph of its own.",
     ),
     Reason(
+        "loop-handled",
+        "break",
+        "a loop stands inside try or with, which handles what a signal raises in it, and this graph cannot be left "
+        "there ({detail})",
+        "Nothing to do: the loop is a graph of its own.",
+    ),
+    Reason(
         "loop-list",
         "break",
         "the items of {detail} are needed, which a compiled loop fills",

@@ -277,7 +277,7 @@ class Walk:
         convert_all(tracer)
         state = mutable_state(tracer, {id(cell) for cell in frame.cells.values() if cell.concrete is None})
         before = dict(frame.locals), {name: cell.contents for name, cell in frame.cells.items()}, frame.stack[:]
-        held = snapshot(tracer)
+        held, scope, scopes = snapshot(tracer), tracer.scope, set[Any]()
         ends: list[_End] = []
         arms: list[int | None] = []
         for truth in (True, False):
@@ -309,6 +309,8 @@ class Walk:
                     self.way = None  # unrolled the loop needs no break for it
                 raise
             tracer.regions.pop()
+            scopes.add(tracer.scope)
+            tracer.scope = scope
             for local, (either, part) in known.items():
                 if frame.locals.get(local) is part:
                     frame.locals[local] = either
@@ -320,6 +322,9 @@ class Walk:
                 what = "a list, dict or iterator that a branch changes"
                 self._go_aside(arm, before, name, condition, "loop-state", what, unrolled=True)
                 self.refuse("loop-state", what)
+        if len(scopes) > 1:
+            self.refuse("loop-state", "a `with` that one way leaves, and the other does not")
+        (tracer.scope,) = scopes
         if not tracer.in_loop:
             check_sizes(tracer, ends[0].region, ends[1].region)
         frame.line, self.way = line, way

@@ -149,10 +149,10 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
             function.annotations = tuple(_as_now(annotation, memo) for annotation in value.annotations)
             if value.annotate is not None:
                 function.annotate = _as_now(value.annotate, memo)  # type: ignore[assignment]
-        case MethodValue() if (
-            isinstance(value.self, SequenceValue | DictValue | InstanceValue) and not value.self.source
-        ):
+        case MethodValue() if isinstance(value.self, SequenceValue | DictValue) and not value.self.source:
             raise CannotLeave
+        case MethodValue() if isinstance(value.self, InstanceValue):
+            memo[value] = replace(value, self=_as_now(value.self, memo))
         case SequenceValue() if value.became is not None:
             memo[value] = value.became
         case SequenceValue() if value.source is None:

@@ -5,8 +5,8 @@ Enters: a machine in front of the FOR_ITER of a range, or of arrays, that is not
 any iteration, into a Region: what the loop assigns and reads again is carried, an int that grows evenly is computed
 from the index, everything else has to be the same after an iteration as before it. Where that does not hold, a Retry
 says what was learned (LoopPlan) and capture begins again: with one or two iterations run before the loop, so that an
-accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it to be unrolled
-or run one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that counts.
+accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it unrolled, or
+one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that counts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from dynamo_lite.capture.leaving import (
     note_exit,
     number_left,
 )
-from dynamo_lite.capture.listed_objects import TOLD_BEFORE, keeps_frame
+from dynamo_lite.capture.listed_objects import TOLD_BEFORE
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.loop_candidates import expect_side_exits, key_of, share, starts_segment
 from dynamo_lite.capture.loop_code import exposed, keeps_iterator, stored_names, ways_out, whole_loop, without
@@ -94,7 +94,7 @@ from dynamo_lite.capture.restraints import place_in, place_of
 from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same
 from dynamo_lite.capture.stand_ins import stand_in_node
-from dynamo_lite.capture.state import Frame, Retry, StoresShow
+from dynamo_lite.capture.state import Frame, Retry
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -113,6 +113,7 @@ from dynamo_lite.capture.value import (
     is_single,
 )
 from dynamo_lite.capture.whole_lists import look_closer
+from dynamo_lite.capture.whole_loops import check_whole
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
@@ -661,8 +662,8 @@ class Attempt:
             leaves = self.may_leave and note_exit(tracer, self.frame, self.header, loop, rest, held)
         except CannotLeave:
             leaves = False
-        if tracer.stored and not leaves and not tracer.regions:
-            raise keeps_frame(tracer) or StoresShow
+        if not leaves and not tracer.regions:
+            check_whole(tracer, self.region, self.header, self.plan)
         if self.region.pauses and not leaves:
             refuse_pauses(self)
         if self.region.pauses:
@@ -781,9 +782,7 @@ class Attempt:
             return True
         if isinstance(value, SequenceValue | ComplexValue):
             return any(self.is_carried(realise(self.machine.tracer, item)) for item in value.items)
-        names = self._names_inside()
-        if self.goes_on is True:
-            names.discard(self.region.index.name)
+        names = self._names_inside() - ({self.region.index.name} if self.goes_on is True else set())
         return isinstance(value, NumberValue) and not names.isdisjoint(symbols_of(value.expr))
 
     def _names_inside(self) -> set[str]:
@@ -793,8 +792,8 @@ class Attempt:
 
     def trip(self) -> Scalar:
         """The number of iterations, as len(range(start, stop, step)) has it."""
-        distance, count = steps_of(self.bounds, self.forward)
-        return count if self.machine.tracer.graph.facts.decide(make("ge", distance, 0)) else make("max", count, 0)
+        away, count = steps_of(self.bounds, self.forward)
+        return count if self.machine.tracer.graph.facts.decide(make("ge", away, 0)) else make("max", count, 0)
 
 
 __all__ = ["Attempt"]

@@ -407,6 +407,15 @@ class Tracer:
             raise Break("unsupported-operation", f"class {cls.__qualname__}, which has changed too often")
         self.facts.state(kind, source, cls, tag)
 
+    @property
+    def scope(self) -> tuple[tuple[int, int], bool, int, int]:
+        """What np.errstate and catch_warnings have changed by now, and how many of them are open."""
+        return self.errors, self.silent, self.filters, self.depth
+
+    @scope.setter
+    def scope(self, scope: tuple[tuple[int, int], bool, int, int]) -> None:
+        self.errors, self.silent, self.filters, self.depth = scope
+
     def note_reading(self) -> None:
         """What lists hold is asked for."""
         self.is_read_behind |= self.has_grown

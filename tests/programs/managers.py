@@ -7,7 +7,12 @@ import traceback
 import types
 from typing import Any
 
-LOG: list[Any] = []
+
+class Log(list[Any]):
+    """A list to which nothing can be appended without a graph break."""
+
+
+LOG = Log()
 
 
 class Block:

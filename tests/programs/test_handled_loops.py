@@ -390,6 +390,104 @@ def test_the_handlers_around_a_loop_see_what_a_signal_raises(delay: float) -> No
         assert numbers == list(range(0, 16 * len(numbers), 16))  # nothing is done twice, or not at all
 
 
+class Plain:
+    """What a `with` enters and leaves, which capture can go through."""
+
+    def __enter__(self) -> Plain:
+        self.entered = True
+        return self
+
+    def __exit__(self, *error: Any) -> bool:
+        self.entered = False
+        LOG.append(("exit", error[0]))
+        return True
+
+
+def long_loop(x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = np.sqrt(x * x + 1.0) - x * 0.25
+    return x
+
+
+def inlined_in_try(x: Any, n: int) -> Any:
+    try:
+        x = long_loop(x, n)
+    except KeyboardInterrupt:
+        LOG.append(("exit", KeyboardInterrupt))
+    return x
+
+
+def inlined_with_its_try(x: Any, n: int) -> Any:
+    return inlined_in_try(x, n), n
+
+
+def inlined_in_finally(x: Any, n: int) -> Any:
+    try:
+        return long_loop(x, n)
+    finally:
+        LOG.append(("exit", sys.exc_info()[0]))
+
+
+def in_a_manager_made_here(x: Any, n: int) -> Any:
+    with Plain():
+        for _ in range(n):
+            x = np.sqrt(x * x + 1.0) - x * 0.25
+    return x
+
+
+def inlined_in_a_manager(x: Any, n: int) -> Any:
+    with np.errstate(all="ignore"), Plain():
+        x = long_loop(x, n)
+    return x
+
+
+def beside_a_generator(x: Any, n: int) -> Any:
+    numbers = (k * 2 for k in range(3))
+    try:
+        for _ in range(n):
+            x = np.sqrt(x * x + 1.0) - x * 0.25
+    except KeyboardInterrupt:
+        LOG.append(("exit", KeyboardInterrupt))
+    return x, list(numbers)
+
+
+AROUND = [inlined_in_try, inlined_with_its_try, inlined_in_finally, in_a_manager_made_here]
+AROUND += [inlined_in_a_manager, beside_a_generator]
+
+
+@pytest.mark.parametrize("function", AROUND)
+def test_what_a_signal_raises_in_a_loop_is_handled_around_it(function: Callable[..., Any]) -> None:
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    for _ in range(2):
+        assert repr(fast(np.ones(8), 300)) == repr(function(np.ones(8), 300))
+    assert "native" in {loop.outcome for loop in fast.explain().loops}
+    for delay in (0.02, 0.04):
+        LOG.clear()
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            with contextlib.suppress(KeyboardInterrupt):
+                fast(np.ones(8), 10**9)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, before)
+        assert [("exit", KeyboardInterrupt)] == LOG
+
+
+def test_a_short_loop_in_a_try_stays_in_the_graph() -> None:
+    def short(x: Any) -> Any:
+        numbers = (k * 2 for k in range(3))
+        try:
+            for _ in range(40):
+                x = np.sqrt(x * x + 1.0) - x * 0.25
+            return x, list(numbers)
+        except ValueError:
+            return None
+
+    fast = dynamo_lite.compile(short, fullgraph=True, options=OPTIONS)
+    assert repr(fast(np.ones(8))) == repr(short(np.ones(8)))
+
+
 @pytest.mark.parametrize("function", [in_try, in_the_loop, one_in_another, in_with])
 def test_nothing_is_held_on_to(function: Callable[..., Any]) -> None:
     fast = dynamo_lite.compile(function, options=OPTIONS)

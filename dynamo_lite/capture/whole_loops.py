@@ -1,0 +1,53 @@
+"""Loops that nobody can leave between two iterations, and what must not be where they are.
+
+A program that is left in such a loop, for a signal say, declines: nothing has happened, and the handler runs where the
+call begins. Then stores of before would be gone that somebody may see, and no `try` or `with` around the loop would
+handle what the handler raises. So there the graph breaks, and the loop runs in a segment that can be left in it.
+"""
+
+from __future__ import annotations
+
+from dynamo_lite.capture.listed_objects import keeps_frame
+from dynamo_lite.capture.loop_plan import LoopPlan
+from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.state import Region, StoresShow, Tracer
+from dynamo_lite.capture.value import Break
+from dynamo_lite.graph.node import NodeKind
+from dynamo_lite.graph.scalar import is_symbolic
+from dynamo_lite.pycode import Code, handlers_at
+
+_BRIEF = 128  # iterations, without a loop in them, that are over before anybody waits
+
+
+def check_whole(tracer: Tracer, region: Region, header: int, plan: LoopPlan) -> None:
+    """Break the graph, or begin again, where the outermost loop, at `header` of the frame at hand, must be one that can
+    be left."""
+    if tracer.stored:
+        raise keeps_frame(tracer) or StoresShow
+    if _is_brief(region):
+        return
+    places = [frame.index - 1 for frame in tracer.frames[:-1]]
+    around = [*zip(tracer.frames, (*places, header), strict=True)]
+    if sum(_count_handlers(frame.code, index) for frame, index in around) > tracer.depth:  # those are of np.errstate
+        raise Break("loop-handled", f"line {plan.line}")
+
+
+def _is_brief(region: Region) -> bool:
+    known = not any(map(is_symbolic, region.bounds)) and length_of(region.bounds) <= _BRIEF
+    return known and all(node.kind is not NodeKind.LOOP for node in region.graph.nodes)
+
+
+def _count_handlers(code: Code, index: int) -> int:
+    """How many blocks of `try` and `with` handle what instruction `index` raises."""
+    count, entry = 0, handlers_at(code, index)
+    while entry is not None:
+        if code.instrs[entry.target].op == "PUSH_EXC_INFO":
+            count += 1
+            own = handlers_at(code, entry.target)  # which puts back what was being handled before
+            entry = own and handlers_at(code, own.target)
+        else:
+            entry = handlers_at(code, entry.target)
+    return count
+
+
+__all__ = ["check_whole"]
