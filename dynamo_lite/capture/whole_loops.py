@@ -10,7 +10,7 @@ from __future__ import annotations
 from dynamo_lite.capture.listed_objects import keeps_frame
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.numbers import length_of
-from dynamo_lite.capture.state import Region, StoresShow, Tracer
+from dynamo_lite.capture.state import Region, Retry, StoresShow, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.scalar import is_symbolic
@@ -24,6 +24,9 @@ def check_whole(tracer: Tracer, region: Region, header: int, plan: LoopPlan) -> 
     be left."""
     if tracer.stored:
         raise keeps_frame(tracer) or StoresShow
+    if tracer.has_grown:
+        tracer.note_reading()
+        raise Retry
     if _is_brief(region):
         return
     places = [frame.index - 1 for frame in tracer.frames[:-1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import signal
 import sys
 import warnings
 import weakref
@@ -209,6 +210,32 @@ def test_an_exception_behind_it_is_raised_once_it_is_there() -> None:
                 result = str(error)
             results.append(text((result, xs)))
         assert results[0] == results[1]
+
+
+def test_what_was_appended_is_there_when_a_signal_ends_a_loop() -> None:
+    def long_loop(x: Any, n: int) -> Any:
+        for _ in range(n):
+            x = np.sqrt(x * x + 1.0) - x * 0.25
+        return x
+
+    def fn(xs: Any, v: Any, n: int) -> Any:
+        xs.append(v * 2.0)
+        xs.append(long_loop(v, n))
+        return v
+
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    for _ in range(2):
+        fast([], np.ones(5), 300)
+    xs: list[Any] = []
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        with pytest.raises(KeyboardInterrupt):
+            fast(xs, np.ones(5), 10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(xs) == 1
 
 
 def test_nothing_is_kept_that_the_list_lets_go() -> None:
