@@ -253,10 +253,9 @@ _ROWS = (
         "Nothing to do: what follows each of them is a graph of its own.",
     ),
     Reason(
-        "loop-handled",
+        "loop-whole",
         "break",
-        "a loop stands inside try or with, which handles what a signal raises in it, and this graph cannot be left "
-        "there ({detail})",
+        "nobody could go on in the middle of this loop when a signal comes, and that matters here: {detail}",
         "Nothing to do: the loop is a graph of its own.",
     ),
     Reason(

@@ -663,7 +663,7 @@ class Attempt:
         except CannotLeave:
             leaves = False
         if not leaves and not tracer.regions:
-            check_whole(tracer, self.region, self.header, self.plan)
+            check_whole(tracer, self.region, self.header)
         if self.region.pauses and not leaves:
             refuse_pauses(self)
         if self.region.pauses:

@@ -1,14 +1,13 @@
 """Loops that nobody can leave between two iterations, and what must not be where they are.
 
 A program that is left in such a loop, for a signal say, declines: nothing has happened, and the handler runs where the
-call begins. Then stores of before would be gone that somebody may see, and no `try` or `with` around the loop would
+call begins. Then what was stored or appended before would be gone, which somebody may see, and no `try` or `with` would
 handle what the handler raises. So there the graph breaks, and the loop runs in a segment that can be left in it.
 """
 
 from __future__ import annotations
 
 from dynamo_lite.capture.listed_objects import keeps_frame
-from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import Region, Retry, StoresShow, Tracer
 from dynamo_lite.capture.value import Break
@@ -19,7 +18,7 @@ from dynamo_lite.pycode import Code, handlers_at
 _BRIEF = 128  # iterations, without a loop in them, that are over before anybody waits
 
 
-def check_whole(tracer: Tracer, region: Region, header: int, plan: LoopPlan) -> None:
+def check_whole(tracer: Tracer, region: Region, header: int) -> None:
     """Break the graph, or begin again, where the outermost loop, at `header` of the frame at hand, must be one that can
     be left."""
     if tracer.stored:
@@ -29,10 +28,12 @@ def check_whole(tracer: Tracer, region: Region, header: int, plan: LoopPlan) -> 
         raise Retry
     if _is_brief(region):
         return
+    if tracer.grown:
+        raise Break("loop-whole", "it changes a list or dict from outside")
     places = [frame.index - 1 for frame in tracer.frames[:-1]]
     around = [*zip(tracer.frames, (*places, header), strict=True)]
     if sum(_count_handlers(frame.code, index) for frame, index in around) > tracer.depth:  # those are of np.errstate
-        raise Break("loop-handled", f"line {plan.line}")
+        raise Break("loop-whole", "a try or with around it handles what a signal raises")
 
 
 def _is_brief(region: Region) -> bool:
