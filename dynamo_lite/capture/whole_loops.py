@@ -1,8 +1,8 @@
 """Loops that nobody can leave between two iterations, and what must not be where they are.
 
-A program that is left in such a loop, for a signal say, declines: nothing has happened, and the handler runs where the
-call begins. Then what was stored or appended before would be gone, which somebody may see, and no `try` or `with` would
-handle what the handler raises. So there the graph breaks, and the loop runs in a segment that can be left in it.
+What a signal's handler raises in such a loop ends the call there and then. What was stored or appended before would be
+gone, which may be seen, and no `try` or `with` of the call would handle it. So with these the graph breaks, and the loop
+runs in a segment that can be left in it.
 """
 
 from __future__ import annotations
