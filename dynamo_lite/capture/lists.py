@@ -43,6 +43,7 @@ from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import call_numpy, read_result, set_item
+from dynamo_lite.capture.outside_items import looked_up
 from dynamo_lite.capture.places import LATEST, Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import is_read_later, reachable, reached_by_name
@@ -501,11 +502,18 @@ def _known_operand(item: Value) -> Argument:
 
 
 def state_others(tracer: Tracer) -> None:
-    """Guard that each list which gets something is no other list that is looked at, or gets something."""
+    """Guard that each list which gets something is no other list that is looked at, or gets something.
+
+    Two that the program has as objects may be one: it looks at both when it wants to know something."""
     grown = [one.source for one in tracer.grown.values()]
     for place, source in enumerate(grown):
         dicts = (value.source for _, value in tracer.wrapped.values() if isinstance(value, DictValue))
-        for other in (*grown[place + 1 :], *tracer.lists, *(one for one in dicts if one is not None)):
+        known = *tracer.lists, *looked_up(tracer), *(one for one in dicts if one is not None)
+        for other in (*grown[place + 1 :], *known):
+            tracer.facts.state_pair("distinct", source, other)
+    objects = [one.source for one in tracer.listed if one.source is not None] if tracer.changes_lists else []
+    for source in objects:
+        for other in (*(one for one in tracer.lists if one not in objects), *looked_up(tracer)):
             tracer.facts.state_pair("distinct", source, other)
 
 

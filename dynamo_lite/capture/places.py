@@ -22,6 +22,7 @@ import numpy as np
 
 from dynamo_lite._C import dies_quietly, generic_attributes, keeps_attributes, own_attribute, put_column
 from dynamo_lite.capture.loop_plan import LoopPlan
+from dynamo_lite.capture.outside_items import looked_up, note_store
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import CellStored, Retry, StoresShow, Tracer
@@ -34,6 +35,7 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     LazyValue,
+    ListValue,
     NamespaceValue,
     NumberedValue,
     NumberValue,
@@ -189,6 +191,7 @@ def store(tracer: Tracer, owner: Value, key: Any, value: Value, reason: str, det
             if is_numbers or not tracer.defers or not _may_store(tracer, owner, key):
                 raise Break(reason, detail)
             tracer.checked[owner][key] = len(tracer.checked[owner])
+        note_store(tracer, owner)
         if owner not in tracer.stored:
             tracer.stored[owner] = dict(contents(owner))
     if not (isinstance(held, LazyValue) and held.known is value):  # which it holds already
@@ -319,14 +322,13 @@ def state_owners(tracer: Tracer) -> None:
     for owner in tracer.stored:
         others = [other for other in others if other is not owner]
         for other in others:
-            if type(other) is not type(owner):
-                continue
-            if isinstance(owner, ObjectValue) and isinstance(other, ObjectValue) and owner.cls is not other.cls:
-                continue
-            if isinstance(owner, SequenceValue) and isinstance(other, SequenceValue) and other.kind is not list:
-                continue
-            assert owner.source is not None and other.source is not None
-            tracer.facts.state_pair("distinct", owner.source, other.source)
+            if _may_be_one(owner, other):
+                assert owner.source is not None and other.source is not None
+                tracer.facts.state_pair("distinct", owner.source, other.source)
+        if isinstance(owner, SequenceValue) and not isinstance(owner, NumberedValue):
+            for source in looked_up(tracer):
+                assert owner.source is not None
+                tracer.facts.state_pair("distinct", owner.source, source)
     cells = list((tracer.outer_cells or {}).values())
     for owner in tracer.stored:
         if isinstance(owner, CellValue):
@@ -334,6 +336,15 @@ def state_owners(tracer: Tracer) -> None:
             for other in cells:
                 assert owner.source is not None and other.source is not None
                 tracer.facts.state_pair("distinct", owner.source.cell(), other.source.cell())
+
+
+def _may_be_one(owner: Value, other: Value) -> bool:
+    """Whether two objects from outside of which this is known could be one in another call."""
+    if isinstance(owner, SequenceValue) and not isinstance(owner, NumberedValue):  # a list: it holds other items now
+        return isinstance(other, ListValue) or (isinstance(other, SequenceValue) and other.kind is list)
+    if isinstance(owner, ObjectValue) and isinstance(other, ObjectValue) and owner.cls is not other.cls:
+        return False
+    return type(other) is type(owner)
 
 
 def check_variables(tracer: Tracer) -> None:

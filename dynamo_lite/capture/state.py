@@ -334,7 +334,10 @@ class Tracer:
         self.grows = True  # outside of loops, too
         self.has_grown = False  # some have got something there
         self.is_read_behind = False  # and something wants to know what lists hold, behind that
-        self.looked_up: dict[int, Any] = {}  # by id those of which single items are known (outside_items.py)
+        # By id those of which single items alone are known, and where these are (outside_items.py).
+        self.looked_up: dict[int, tuple[Any, set[Source]]] = {}
+        self.looked_into: set[Value] = set()  # other lists, and dicts, of which items were known so
+        self.keyed: set[Source] = set()  # those of which they are not, since earlier attempts have stored to them
         self.drawn: dict[int, Drawn] = {}  # by id the random generators
         self.cell_lists: list[Any] = []  # the arrays that stand for lists
         self.cell_reads: set[Scalar] = set()  # numbers out of lists that a loop fills (cells.py)
@@ -397,7 +400,7 @@ class Tracer:
         self.outer_cells = None
         found: tuple[dict[Any, Any] | list[Any], ...] = (self.namespaces, self.stored, self.checked, self.wrapped)
         found += (self.cells, self.arrays, self.parts, self.grown, self.drawn, self.held, self.taken, self.gone_over)
-        for values in (*found, self.example_inputs, self.handed, self.looked_up):
+        for values in (*found, self.example_inputs, self.handed, self.looked_up, self.looked_into):
             values.clear()
 
     def state_class(self, kind: str, source: Source, cls: type) -> None:

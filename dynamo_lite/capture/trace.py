@@ -44,6 +44,7 @@ from dynamo_lite.capture.residual import TAKEN, Pending, Residual
 from dynamo_lite.capture.restraints import Restraints, place_in, place_of
 from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.scopes import changes_filters, is_told
+from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import CellStored, Frame, GeneratorEscapes, Retry, SkipFrame, StoresShow, Tracer
 from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
@@ -215,6 +216,7 @@ def _trace(
     starts: set[int] = set()
     firsts: set[int] = set()
     forks: set[Any] = set()
+    keyed: set[Source] = set()
     headers = frozenset(restraints.shared)  # NB: without what this capture finds, which has most of the loop by then
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
@@ -229,7 +231,7 @@ def _trace(
         tracer.outer_cells = {} if stores_cells else None
         tracer.catches, tracer.grows = catches, grows
         tracer.forks = None if shows_locals or not config.native_branches or config.stress == "break" else forks
-        tracer.starts, tracer.firsts = starts, firsts
+        tracer.starts, tracer.firsts, tracer.keyed = starts, firsts, keyed
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(tracer, function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None

@@ -1,8 +1,8 @@
 """Loops that nobody can leave between two iterations, and what must not be where they are.
 
 What a signal's handler raises in such a loop ends the call at once. What was stored or appended before would be
-gone, which may be seen, and no `try` or `with` of the call would handle it. So with these the graph breaks, and the loop
-runs in a segment that can be left in it.
+gone, which may be seen, and no `try` or `with` of the call would handle it. So with these the graph breaks, and the
+loop runs in a segment that can be left in it.
 """
 
 from __future__ import annotations

@@ -191,11 +191,15 @@ def int_from_outside(tracer: Tracer, value: ArrayValue) -> Scalar | None:
 def number_sources(tracer: Tracer) -> list[Source | None]:
     """Where the Python numbers among the inputs come from, None for the other inputs, and for what the guards make."""
     pairs = zip(tracer.root.inputs, tracer.inputs, strict=True)
-    made = tracer.made_by_guards
     return [
-        source if isinstance(given, Symbol) and source.kind != "list_length" and source not in made else None
+        source if isinstance(given, Symbol) and not is_made_by_guards(tracer, source) else None
         for given, source in pairs
     ]
+
+
+def is_made_by_guards(tracer: Tracer, source: Source) -> bool:
+    """Whether only the guards can read a number: residual code would find another one, or has no code for it."""
+    return source.kind == "list_length" or source in tracer.made_by_guards
 
 
 def _stem(source: Source) -> str:

@@ -150,6 +150,143 @@ def test_an_item_that_is_stored_to_by_another_name() -> None:
         assert repr(ours) == repr(theirs)
 
 
+def under_length(items: Any, numbers: Any, k: int) -> Any:
+    x = items[len(numbers)]
+    for i in range(k):
+        numbers.append(numbers[i] + 1)
+        numbers[0] = 5
+    return x, x * 2.0, items[len(numbers) - 2 * k]
+
+
+def under_an_item(items: Any, numbers: Any, k: int) -> Any:
+    x = items[numbers[0]]
+    for i in range(k):
+        numbers.append(numbers[i] + 1)
+        numbers[0] = 5
+    return x, x * 2.0, items[numbers[1]]
+
+
+@pytest.mark.parametrize("fn", [under_length, under_an_item])
+def test_numbers_of_lists_that_the_program_changes(fn: Any) -> None:
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    for numbers in ([1, 2, 3, 4], [2, 1, 1, 1, 4], [1, 2, 3]):
+        assert text(fast(arrays(9), list(numbers), 3)) == text(fn(arrays(9), list(numbers), 3))
+    assert fast.stats()["plain_calls"] == 0
+
+
+def replaced(items: Any, key: Any, n: int) -> Any:
+    x, total = items[key], 0.0
+    for _ in range(n):
+        items[0] = items[1] * 2.0
+        total = total + items[key]
+    return x, total, items[key], items[0]
+
+
+def replaced_after(items: Any, key: Any, n: int) -> Any:
+    total = 0.0
+    for _ in range(n):
+        total = total + items[key]
+        items[0] = items[1]
+    return total, items[key]
+
+
+def exchanged(items: Any, key: Any, n: int) -> Any:
+    total = 0.0
+    for _ in range(n):
+        items[0], items[1] = items[1], items[0]
+        total = total + items[key] * 0.5
+    return total, items[key]
+
+
+@pytest.mark.parametrize("fn", [replaced, replaced_after, exchanged])
+@pytest.mark.parametrize("make", [list, tuple, lambda held: dict(enumerate(held))])
+def test_items_that_a_loop_replaces(fn: Any, make: Any) -> None:
+    def observed(call: Any, key: int) -> Any:
+        items = make(arrays(5))
+        try:
+            found = call(items, key, 3)
+        except TypeError as error:
+            return str(error)
+        return text(found), [any(one is other for other in dict(enumerate(items)).values()) for one in found]
+
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    for key in (2, 3, 1, 0, 2):
+        assert observed(fast, key) == observed(fn, key)
+
+
+def replaced_by_text(items: Any, key: str) -> Any:
+    for _ in range(3):
+        items["a"] = items["b"] * 2.0
+    return items[key] * 1.0
+
+
+def test_a_key_under_which_something_is_stored() -> None:
+    fast = dynamo_lite.compile(replaced_by_text, options=OPTIONS)
+    for key in "cdabc":
+        theirs, ours = (dict(zip("abcd", arrays(4), strict=True)) for _ in range(2))
+        assert text(fast(ours, key)) == text(replaced_by_text(theirs, key))
+
+
+def filled(items: Any, others: Any, k: int) -> Any:
+    x, i = items[k], 0
+    while i < 4:
+        others[i] = x * i
+        i += 1
+    return items[k], x, items[i - 1] * 2.0
+
+
+def scaled(items: Any, others: Any, k: int) -> Any:
+    x = items[k] * 1.0
+    for i in range(len(others)):
+        others[i] = others[i] * x
+    return items[k], x
+
+
+def numbered(items: Any, others: Any, k: int) -> Any:
+    x = items[k]
+    for i in range(1, 5):
+        others[i] = others[i - 1] * 0.5
+    return x * 2.0, items[k], others[0]
+
+
+def longer(items: Any, others: Any, k: int) -> Any:
+    x = items[k]
+    for i in range(3):
+        others.append(others[i] * 0.5)
+    return x * 2.0, items[k - 1], others[0]
+
+
+def numbered_beside(items: Any, others: Any, k: int) -> Any:
+    x = items[4]
+    for i in range(1, 5):
+        others[i] = others[i - 1] * 0.5
+    return x * 2.0, items[4], others[0]
+
+
+def summed(items: Any, others: Any, k: int) -> Any:
+    total = others[1]
+    for _ in range(5):
+        items[0] = total + 1.0
+        total += sum(others[:4])
+    return total, items[4]
+
+
+@pytest.mark.parametrize("fn", [filled, scaled, numbered, longer, numbered_beside, summed])
+def test_two_names_of_one_list(fn: Any) -> None:
+    def observed(call: Any, k: int, is_one: bool) -> Any:
+        numbers: list[Any] = [0.5 + i for i in range(6)]
+        held: Any = arrays(6) if fn in (filled, scaled) else [*numbers[:4], *arrays(2)]
+        others: Any = arrays(6) if fn in (filled, scaled) else numbers
+        others = held if is_one else others
+        found = call(held, others, k)
+        return text(found), text(held), text(others), [any(one is item for item in held) for one in found]
+
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    for is_one in (False, True, False):
+        for k in (4, 5, 3, 2, -1):
+            assert observed(fast, k, is_one) == observed(fn, k, is_one)
+
+
 def test_numbers_that_are_no_python_ints() -> None:
     fast = dynamo_lite.compile(neighbours, options=OPTIONS)
     for k in (np.int64(3), True, 2**70, np.int32(4), 3):
