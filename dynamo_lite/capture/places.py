@@ -226,28 +226,29 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
                 return True
             if not slot and (hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")):
                 return False
-            return _dies_quietly(tracer, owner.source.attr(key), old)
+            return is_quiet(tracer, owner.source.attr(key), old)
         case NamespaceValue():
             if type(owner.concrete) is not dict:
                 return False
             if key not in owner.concrete:
                 tracer.facts.state_lacks(owner.concrete, key)
                 return True
-            return _dies_quietly(tracer, global_(owner.concrete, key), owner.concrete[key])
+            return is_quiet(tracer, global_(owner.concrete, key), owner.concrete[key])
         case CellValue():
             now = cell_entry(owner)
-            return now is not None and now.source is not None and _dies_quietly(tracer, now.source, now.concrete)
+            return now is not None and now.source is not None and is_quiet(tracer, now.source, now.concrete)
         case DictValue() | SequenceValue():
             old = tracer.stored.get(owner, contents(owner)).get(key)
             if old is None:
                 return isinstance(owner, DictValue)
             if isinstance(old, LazyValue) and old.source is not None:
-                return _dies_quietly(tracer, old.source, old.concrete)
+                return is_quiet(tracer, old.source, old.concrete)
             return isinstance(old, NumberValue | ConstantValue)  # of a table
     return False
 
 
-def _dies_quietly(tracer: Tracer, source: Source, old: Any) -> bool:
+def is_quiet(tracer: Tracer, source: Source, old: Any) -> bool:
+    """Whether nobody can notice the death of what `source` names, which is guarded then."""
     if dies_quietly(old):
         tracer.facts.state("quiet", source)
         return True
@@ -524,6 +525,6 @@ def holds_array(value: Value) -> bool:
 
 __all__ = [
     *("Contents", "LATEST", "Place", "Snapshot", "changed", "check_variables", "contents", "end_of", "entry"),
-    *("find_owner", "get", "grown_length", "holds_array", "name_of", "namespace"),
+    *("find_owner", "get", "grown_length", "holds_array", "is_quiet", "name_of", "namespace"),
     *("place_at", "put", "restore", "snapshot", "state_owners", "store", "stores", "unread", "was_looked_at"),
 ]

@@ -251,6 +251,53 @@ def test_what_was_appended_is_there_when_a_signal_ends_a_loop(where: str) -> Non
     assert 1 <= len(xs) <= 10
 
 
+class Dies:
+    def __del__(self) -> None:
+        DEATHS.append("died")
+
+
+DEATHS: list[Any] = []
+
+
+def let_go(log: list[Any], x: Any, n: int) -> Any:
+    thing: Any = Dies()
+    y = x * 2.0
+    log.append(y[0])
+    thing = y + 1.0
+    log.append(y[1])
+    return thing, n
+
+
+def let_go_in_a_loop(log: list[Any], x: Any, n: int) -> Any:
+    thing: Any = Dies()
+    for _ in range(n):
+        log.append(x[0])
+        thing = x * 2.0
+        x = x + 1.0
+    return thing
+
+
+def let_go_where_items_are_stored(log: Any, x: Any, n: int) -> Any:
+    thing: Any = Dies()
+    for i in range(n):
+        log[i % 3] = x[0]
+        thing = x * 2.0
+        x = x + 1.0
+    log.append(len(log))
+    return thing
+
+
+@pytest.mark.parametrize("fn", [let_go, let_go_in_a_loop, let_go_where_items_are_stored])
+def test_what_is_appended_behind_a_death_comes_behind_it(fn: Callable[..., Any]) -> None:
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    found = []
+    for one in (fn, fast, fast, fast):
+        DEATHS[:] = [0.5, 1.5, 2.5]
+        one(DEATHS, np.linspace(1.0, 2.0, 5), 4)
+        found.append(text(DEATHS))
+    assert found == found[:1] * 4
+
+
 def test_nothing_is_kept_that_the_list_lets_go() -> None:
     fast = dynamo_lite.compile(arrays, options=OPTIONS)
     xs: list[Any] = []
