@@ -217,6 +217,13 @@ LOOK(nans_double, double, uint64_t, IS_NAN)
 LOOK(zeros_float, float, uint32_t, IS_ZERO)
 LOOK(zeros_double, double, uint64_t, IS_ZERO)
 
+/* The bits that most of them have: np.nan's, or those of 0.0. */
+static uint64_t
+usual(const DlAlike *alike)
+{
+    return alike->zeros ? 0 : alike->bytes == 8 ? 0x7FF8000000000000 : 0x7FC00000;
+}
+
 void
 dl_alike_look(DlAlike *alike, const char *data, npy_intp n, npy_intp stride)
 {
@@ -230,21 +237,23 @@ dl_alike_look(DlAlike *alike, const char *data, npy_intp n, npy_intp stride)
     if (alike->met == DL_UNLIKE) {
         return;
     }
-    int way = alike->bytes == 8, found = ways[alike->zeros][way].look(data, n, stride, alike->bits);
-    if (found == 0) {
-        return;
+    int way = alike->bytes == 8;
+    uint64_t bits = alike->met == DL_MET_NONE ? usual(alike) : alike->bits;
+    int found = ways[alike->zeros][way].look(data, n, stride, bits);
+    if (found & 2 && alike->met == DL_MET_NONE) {
+        bits = ways[alike->zeros][way].first(data, stride);
+        found = ways[alike->zeros][way].look(data, n, stride, bits);
     }
-    if (alike->met == DL_MET_NONE) {
-        alike->bits = ways[alike->zeros][way].first(data, stride);
-        found = ways[alike->zeros][way].look(data, n, stride, alike->bits);
+    if (found) {
+        alike->bits = bits;
+        alike->met = found & 2 ? DL_UNLIKE : DL_ALIKE;
     }
-    alike->met = found & 2 ? DL_UNLIKE : DL_ALIKE;
 }
 
 int
 dl_alike_is_usual(const DlAlike *nans)
 {
-    return nans->bits == (nans->bytes == 8 ? 0x7FF8000000000000 : 0x7FC00000);
+    return nans->bits == usual(nans);
 }
 
 void

@@ -390,6 +390,14 @@ are_long_sums(const DlReduceStep *step, const DlRuns *runs)
     return run >= LONG || (runs->size >= BIG && run >= LONG_RUN) || (runs->size >= VAST && run >= MIDDLE_RUN);
 }
 
+/* Whether an extreme of an array in memory is of so much that NumPy's loop costs less than a look at what goes in. */
+static int
+is_long_extreme(const DlReduceStep *step, const DlRuns *runs)
+{
+    enum { LONG = 1 << 13 }; /* elements */
+    return !step->fold->pairwise && runs->size >= LONG;
+}
+
 /* What reading an element of memory takes, roughly, in nanoseconds. */
 static double
 guess_reading(const DlWork *work)
@@ -438,8 +446,9 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     int order[DL_MAX_DIMS];
     DlRuns runs;
     int packed = find_runs(&layout, step->reduced, order, &runs);
-    int folds = step->looks <= 0 && kernel_folds(step, &runs, reg != NULL);
-    DlWork work = {.fold = step->fold, .runs = &runs, .itemsize = layout.itemsize, .looks = step->looks > 0};
+    int never_looks = reg != NULL && is_long_extreme(step, &runs), looks = step->looks > 0 && !never_looks;
+    int folds = !looks && kernel_folds(step, &runs, reg != NULL);
+    DlWork work = {.fold = step->fold, .runs = &runs, .itemsize = layout.itemsize, .looks = looks};
     work.alike = (DlAlike){.bytes = layout.itemsize, .zeros = !step->fold->pairwise};
     work.nans = (DlAlike){.bytes = layout.itemsize};
     DlShare share = {.threads = 1};
@@ -493,7 +502,9 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     }
     if (status == 0 && work.unsure) {
         dl_fp_set(before); /* NB: comparing a NaN set a flag that NumPy's loop does not report */
-        step->looks = step->looks != 0 ? -1 : step->fold->kind == 'f';
+        if (!never_looks) {
+            step->looks = step->looks != 0 ? -1 : step->fold->kind == 'f';
+        }
         status = 2;
     }
     else if (status == 0) {

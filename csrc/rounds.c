@@ -108,6 +108,13 @@ took_each(const DlRound *round)
     return (double)round->took_since / (double)round->n_since;
 }
 
+/* Forget how long plain rounds take. */
+static void
+forget_plain(DlRound *round)
+{
+    round->plain = round->n_plain = round->n_begun = round->longest = round->n_longest = 0;
+}
+
 /* The ns of a plain round without the longest ones. */
 static double
 usual_plain(const DlRound *round)
@@ -198,7 +205,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
             return 1;
         }
         dl_round_cool(round, 0);
-        round->plain = round->n_plain = round->n_begun = round->longest = round->n_longest = 0;
+        forget_plain(round);
         round->spent = (uint64_t)(dl_thresholds.hot_loop - dl_thresholds.sampled_rounds); /* what is missing until it is hot */
         return 0;
     }
@@ -206,7 +213,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     round->retry_at = time + round->patience;
     round->loses = 1;
     dl_round_cool(round, 0);
-    round->plain = round->n_plain = round->n_begun = round->longest = round->n_longest = 0; /* as it goes on, it may take other times */
+    forget_plain(round); /* as it goes on, it may take other times */
     return 0;
 }
 

@@ -92,7 +92,7 @@ def machine_form(loop: Loop, elementwise: Elementwise) -> Machine | None:
 
 def build_loop(machine: Machine, classes: str, elementwise: Elementwise) -> Routine:
     """The routine of a machine loop. classes: PACKED for an array whose last axis is contiguous, ITERATED where the
-    first one is; behind them, what kernels are asked for: ASKS_LOOPS, ASKS_STRICT."""
+    first one is; behind them, what kernels are asked for: ASKS_LOOPS, ASKS_STRICT, ASKS_ARISEN, ASKS_EACH."""
     builder = _Builder(machine, classes, elementwise)
     routine = builder.routine()
     assert builder.rooms <= machine.rooms, "csrc/machine.c keeps as many as the code makes for any strides"

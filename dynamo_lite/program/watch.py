@@ -37,7 +37,6 @@ from dynamo_lite.program.nans import gives_any_nan, is_doubtful, meeting, meets_
 
 BOOL: DType = np.dtype(np.bool_)
 
-
 PLAIN, ALIKE, ARISEN, EACH = range(4)
 
 

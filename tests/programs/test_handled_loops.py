@@ -7,7 +7,6 @@ import gc
 import signal
 import sys
 import traceback
-import types
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,25 +16,9 @@ import pytest
 
 import dynamo_lite
 from tests import watched
+from tests.programs.managers import LOG, Block
 
-LOG: list[Any] = []
 OPTIONS = {"cost_model": False}
-
-
-class Block:
-    """What a `with` enters and leaves."""
-
-    def __init__(self, swallows: bool = False) -> None:
-        self.swallows = swallows
-
-    def __enter__(self) -> Block:
-        LOG.append("enter")
-        return self
-
-    def __exit__(self, kind: Any, error: Any, trace: types.TracebackType | None) -> bool:
-        lines = [] if trace is None else [at.lineno for at in traceback.extract_tb(trace)]
-        LOG.append(("exit", kind, lines, sys.exc_info()[0]))
-        return self.swallows
 
 
 class Dies:

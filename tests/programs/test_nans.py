@@ -197,6 +197,7 @@ def test_sums_by_threads() -> None:
         for _ in range(4):
             same(lambda x: np.sum(x * 2.0 + 1.0, axis=1), fast, x)
 
+
 EXTREMES = (
     lambda x: np.min(x * 0.5),
     lambda x: np.max(-np.abs(x), axis=1),

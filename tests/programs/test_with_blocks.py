@@ -20,26 +20,15 @@ import pytest
 import dynamo_lite
 from dynamo_lite import errors
 from tests import watched
+from tests.programs import managers
+from tests.programs.managers import LOG
 
-LOG: list[Any] = []
 OPTIONS = {"cost_model": False}
 LOCK = threading.Lock()
 
 
-class Block:
-    """What a `with` enters and leaves."""
-
-    def __init__(self, swallows: bool = False) -> None:
-        self.swallows = swallows
-
-    def __enter__(self) -> Block:
-        LOG.append("enter")
-        return self
-
-    def __exit__(self, kind: Any, error: Any, trace: types.TracebackType | None) -> bool:
-        lines = [] if trace is None else [at.lineno for at in traceback.extract_tb(trace)]
-        LOG.append(("exit", kind, repr(error), lines, sys.exc_info()[0]))
-        return self.swallows
+class Block(managers.Block):
+    """One that notes as well when it dies."""
 
     def __del__(self) -> None:
         LOG.append("dies")

@@ -244,7 +244,6 @@ def _entered(machine: Machine, manager: Value) -> tuple[Value, Value]:
     return MethodValue(None, ConstantValue(constant(leaving), leaving), manager, "__exit__"), value
 
 
-
 @handles("GET_ITER")
 def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = machine.pop(frame)
