@@ -111,7 +111,8 @@ typedef struct {
     int iterator;       /* which argument of this code is that loop's iterator, or the range that is left; -1: it has none */
     DlVisits visits;
     uint64_t cool_until; /* nobody is asked for an entry before */
-    uint64_t native_then; /* and how often entries had run when that was said */
+    uint64_t native_then; /* and how often entries had run when that was said, */
+    uint64_t plain_then;  /* and calls plainly */
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
     int64_t round_length;  /* iterations of the first plain round of a call, as the last calls have found; 0: one */
 } DlCache;

@@ -721,7 +721,8 @@ watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
 /* cool(function, seconds=0.0): what is asked about, the function, or the loop which a resume function begins with, takes
    its time once more before it is hot, and so many seconds at least. Another resume function runs plainly so long: at the
    next back edge the loop goes on compiled. So does one of which an entry has run since the latest such answer: it is for
-   an iteration now and then that there is none. */
+   an iteration now and then that there is none. Of a function of which more calls have run compiled than plainly since
+   then, those that no entry serves run plainly so long, and the others go on compiled. */
 static PyObject *
 cool(PyObject *module, PyObject *args)
 {
@@ -737,12 +738,17 @@ cool(PyObject *module, PyObject *args)
     }
     uint64_t until = dl_now() + (uint64_t)(seconds * 1e9);
     int is_seldom = cache->counters.native_calls > cache->native_then;
+    uint64_t natively = cache->counters.native_calls - cache->native_then, plainly = cache->counters.plain_calls - cache->plain_then;
     cache->native_then = cache->counters.native_calls;
+    cache->plain_then = cache->counters.plain_calls;
     if (cache->round != NULL && cache->round->header == cache && !is_seldom) {
         dl_round_cool(cache->round, seconds);
     }
     else if (cache->round != NULL) {
         cache->cool_until = until + (uint64_t)dl_thresholds.hot_loop;
+    }
+    else if (asking != NULL && natively > plainly) {
+        cache->cool_until = until;
     }
     else if (asking != NULL) {
         asking->hot = 0;
