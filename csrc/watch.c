@@ -23,6 +23,7 @@
 #include "jump.h"
 #include "numpy_api.h"
 #include "pyframe.h"
+#include "short_runs.h"
 
 typedef struct DlPoll {
     PyObject_HEAD
@@ -49,6 +50,7 @@ typedef struct DlPoll {
     uint64_t passed;       /* rounds, or calls, up to the last question */
     uint64_t around;       /* how far the loop around it was then */
     uint64_t answering;    /* how long compiling had taken then */
+    DlShortRuns runs;           /* that pass without a look, where they are short */
     int depth;             /* stack slots in use at the header */
     struct DlPoll *outer;  /* of the loop around; or NULL */
     struct DlPoll *entry;  /* of the function; or NULL */
@@ -416,17 +418,29 @@ round_is_due(DlPoll *poll)
     uint64_t passed = time - poll->last, answering = dl_thread.answering - poll->answering;
     int is_settled = (double)answering <= dl_thresholds.unsettled / 4 * (double)passed;
     poll->answering = dl_thread.answering;
-    if (poll->frame != frame || poll->call != call || poll->around != around || !is_settled) {
+    int begins = poll->frame != frame || poll->call != call || poll->around != around, passing = poll->runs.passing;
+    if (begins || !is_settled || passing > 0) {
         /* what passed meanwhile is not this loop's, begun anew, or much compiling is in it */
-        /* NB: where compiled code has run in the loop meanwhile, nobody knows whether it has. */
-        round->n_begun += poll->frame != NULL && (poll->frame != frame || poll->call != call || poll->around != around);
+        int stride = 1, is_seen = passing == 0 && begins && poll->frame != NULL;
+        if (passing > 0) {
+            dl_short_runs_end(&poll->runs, round, is_settled ? poll->stride : 0, passed - answering, poll->rounds);
+        }
+        /* NB: where compiled code has run in the loop meanwhile, nobody knows whether it has begun. */
+        if (is_seen && is_settled && !round->hot) {
+            stride = dl_short_runs_begin(&poll->runs, time, poll->last);
+        }
+        else {
+            poll->runs = (DlShortRuns){.began = time, .rounds = 1, .most = poll->runs.most};
+        }
+        round->n_begun += is_seen && poll->runs.passing == 0; /* else it is one of those that pass */
         poll->frame = frame;
         poll->call = call;
         poll->around = around;
         poll->last = time;
-        poll->countdown = poll->stride = 1;
+        poll->countdown = poll->stride = stride;
         return round->hot && may_act(dl_pyframe_code(frame));
     }
+    dl_short_runs_go_on(&poll->runs, poll->stride);
     passed -= answering;
     round->n_plain += (uint64_t)poll->stride * (uint64_t)poll->rounds;
     round->plain += passed;
@@ -654,6 +668,7 @@ static PyMemberDef poll_members[] = {
     {"alone", T_OBJECT, offsetof(DlPoll, alone), 0, "gives the code of a function with loops without polls in these"},
     {"whole", T_OBJECT, offsetof(DlPoll, whole), READONLY, "its code with them, while it runs without"},
     {"rests_until", T_ULONGLONG, offsetof(DlPoll, rests_until), 0, "ns of the monotonic clock: its loops are hopeless before"},
+    {"stride", T_INT, offsetof(DlPoll, stride), READONLY, "rounds, or calls, until it is asked once more"},
     {"depth", T_INT, offsetof(DlPoll, depth), READONLY, "stack slots in use at the loop's header"},
     {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
     {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},
@@ -738,7 +753,8 @@ cool(PyObject *module, PyObject *args)
     }
     uint64_t until = dl_now() + (uint64_t)(seconds * 1e9);
     int is_seldom = cache->counters.native_calls > cache->native_then;
-    uint64_t natively = cache->counters.native_calls - cache->native_then, plainly = cache->counters.plain_calls - cache->plain_then;
+    uint64_t natively = cache->counters.native_calls - cache->native_then;
+    uint64_t plainly = cache->counters.plain_calls - cache->plain_then;
     cache->native_then = cache->counters.native_calls;
     cache->plain_then = cache->counters.plain_calls;
     if (cache->round != NULL && cache->round->header == cache && !is_seldom) {

@@ -904,6 +904,27 @@ def test_a_loop_that_begins_often_and_ends_soon_is_not_entered() -> None:
     assert watch._look_ahead(inner, function, names[1], names[0])
 
 
+def test_runs_of_a_loop_that_begins_often_pass_without_a_look() -> None:
+    watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=1e6, look=1e3, operations=1, short_call=0.0, together=0))
+    function: Any = types.FunctionType(watch.watched(searching.__code__), globals())
+    polls = [const for const in function.__code__.co_consts if type(const) is _C.Poll and const.round is not None]
+    (inner,) = (poll for poll in polls if poll.place.outer is not None)
+    strides = []
+    try:
+        assert function(40_000, 5) == searching(40_000, 5)
+        strides.append(inner.stride)
+        for _ in range(200):  # another call is another run
+            function(3, 5)
+            strides.append(inner.stride)
+    finally:
+        watch.end()
+    assert max(strides) >= 16
+    begun, rounds = 32_000, 80_000  # 4 of 5 rows have some, and 2 are of each between the first and the last look
+    assert 0.5 * begun < inner.round.n_begun < 2 * begun
+    assert 0.3 * (rounds - begun) < inner.round.n_plain < 3 * (rounds - begun)
+    assert inner.round.plain / inner.round.n_plain < 10e3  # ns
+
+
 def printing_rows(x: Any, rows: int) -> Any:
     found = 0.0
     for row in range(rows):
