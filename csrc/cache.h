@@ -131,6 +131,26 @@ DlCache *dl_cache_find(PyCodeObject *code);
 /* The cache of code, borrowed, made when it has none; NULL with an error set. */
 DlCache *dl_cache_get(PyCodeObject *code);
 
+/* Whether the polls in code were made for it (watch.c). NB: who changes its constants (code.replace()) has a copy with the
+   same polls, which know nothing of the change. */
+static inline int
+dl_cache_has_polls(PyCodeObject *code)
+{
+    DlCache *cache = dl_cache_find(code);
+    return cache != NULL && cache->has_polls;
+}
+
+/* Whether there is nothing to run natively, as far as somebody was asked: there are entries, and all are retired. */
+static inline int
+dl_cache_is_barren(const DlCache *cache)
+{
+    Py_ssize_t i = 0;
+    while (i < cache->n_entries && cache->entries[i]->retired) {
+        i++;
+    }
+    return i > 0 && i == cache->n_entries;
+}
+
 /* Put entry first: 0, or -1 with an error set; adding an entry twice only moves it. */
 int dl_cache_add(DlCache *cache, DlEntry *entry);
 

@@ -32,6 +32,7 @@ typedef struct DlPoll {
     int stride;    /* how many that were */
     char is_entry; /* of a function; else of a loop */
     char hot;      /* of a function: its calls are dispatched */
+    char barren;   /* and so many on end, up to DL_BARREN, for nothing, since all of its entries are retired */
     int nudged;    /* of a loop: the one around it was asked to be entered first */
     char off;      /* there is nothing to be had here */
     uint64_t last; /* when the clock was looked at, or a call was timed */
@@ -74,21 +75,12 @@ static _Thread_local DlPoll *asking;        /* whose question is under way */
 
 enum { LONGEST_STRIDE = 1 << 20, DEEP = 150 /* plain recursion uses no C stack, calls of poll() do */ };
 
-/* Whether the polls in code were made for it. NB: who changes its constants (code.replace()) has a copy with the same polls,
-   which know nothing of the change. */
-static int
-has_polls(PyCodeObject *code)
-{
-    DlCache *cache = dl_cache_find(code);
-    return cache != NULL && cache->has_polls;
-}
-
 /* Whether poll() may run something here. */
 static int
 may_act(PyCodeObject *code)
 {
     return watch.on_miss != NULL && !dl_force_plain && !dl_thread.paused && dl_thread.nested < DEEP
-           && !dl_pyframe_is_traced(PyThreadState_Get(), code) && has_polls(code);
+           && !dl_pyframe_is_traced(PyThreadState_Get(), code) && dl_cache_has_polls(code);
 }
 
 /* ---- the entry of a function ---- */
@@ -330,6 +322,10 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         if (outcome == DL_PLAIN) {
             trial->all_compiled -= choice == DL_TRY_COMPILED;
             value = Py_NewRef(dl_go_on);
+            poll->barren = dl_cache_is_barren(cache) ? poll->barren + (poll->barren < DL_BARREN) : 0;
+            if (poll->barren >= DL_BARREN) {
+                let_pass(poll);
+            }
         }
     }
     else {

@@ -1266,6 +1266,19 @@ def test_calls_that_stay_plain_are_not_timed(look: float, monkeypatch: pytest.Mo
     assert watching.function([1.0, 2, 3], 2) == 8
 
 
+def test_calls_of_what_does_not_pay_pass_whatever_numbers_they_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all entries are retired, not each call is dispatched and timed to find that it runs plainly."""
+    monkeypatch.setattr(config, "native_branches", False)
+    watching = watched.Watched(short_branch, replace(policy.AT_ONCE, look=1e-3), "reference")
+    (poll,) = [const for const in watching.function.__code__.co_consts if isinstance(const, _C.Poll)]
+    x, strides = np.arange(3.0), set()
+    for t in range(1, 3000):
+        assert watching.function(x, t) == 1.0 + 2.0 * t
+        strides.add(poll.stride)
+    assert max(strides) > 50
+    assert watching.stats()["plain_calls"] < 300  # that were dispatched
+
+
 def test_copies_of_polls_are_never_true() -> None:
     """As in code objects that are shipped to another process, or to this one: the copies know another GO_ON."""
     call: Any = watched.compile(loop)
