@@ -1,0 +1,97 @@
+"""Whether what is between the graph breaks of a loop, or of a function, is too short to gain: seen as it is captured.
+
+Enters: segments that end in a graph break, and what rounds and calls take plainly. Leaves: the loops and functions of
+which no more is to be compiled. prospects.py tells by names what is certain to break; here it has broken.
+
+    while stack:
+        x, y = stack.pop()       # a break, and the round takes 0.7 us
+        if grid[x, y] == 1:      # another one
+
+The way out at a break and in again takes some microseconds. Where there are k of them in each round, of rounds that take
+less than k times `least_piece`, it takes about as long as what could be gained, and the captures of what follows, one
+after the other, win nothing.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Hashable
+
+from dynamo_lite import _C, policy, prospects
+from dynamo_lite.compilation import Compilation
+from dynamo_lite.expectations import Rounds
+from dynamo_lite.pipeline import Segment
+from dynamo_lite.pycode import decoded, loops
+
+
+class Pieces:
+    """Of all loops and functions of one program. given_up: rounds of loops, and functions by file and line."""
+
+    def __init__(self, limits: policy.Thresholds, rounds: Rounds) -> None:
+        self.given_up: set[Hashable] = set()
+        self._limits = limits
+        self._rounds = rounds
+        self._breaks: dict[Hashable, set[Hashable]] = {}  # places, by the loop or the function that breaks there
+
+    def note(
+        self, compiler: Compilation, segment: Segment, entry_of: Callable[[types.CodeType], _C.Poll | None]
+    ) -> bool:
+        """Note where a segment breaks; whether it is of a loop or function that is given up, all of it.
+
+        entry_of: the poll at the entry of a function."""
+        found = segment.capture.break_
+        is_straight = not segment.entry.exits and all(plan.outcome != "native" for plan in segment.capture.loops)
+        if found is None or found.reason == "loop-goes-on" or not is_straight:
+            return False  # NB: a loop that can be left has Jumps into it
+        resumes = compiler.resumes
+        for jump in segment.capture.jumps:
+            ahead = jump.resume_function.__code__
+            if ahead not in resumes.places:
+                continue
+            root = resumes.roots[ahead]
+            whole, index = resumes.places[ahead]
+            code = decoded(whole)
+            around = [loop for loop in loops(code) if index in loop.body][-1:]
+            if around:
+                known = self._rounds.of(code, around[0])
+                of: Hashable = known
+                taken, times = known.plain, known.n_plain
+                is_certain = not prospects.is_avoidable(code, around[0], index)
+            else:
+                poll = entry_of(root)
+                of, taken, times = _key(root), 0 if poll is None else poll.spent, 0 if poll is None else poll.calls
+                is_certain = not prospects.is_avoided(code, index)
+            if not is_certain:
+                continue
+            self._breaks.setdefault(of, set()).add(code.instrs[index].position)
+            breaks = len(self._breaks[of])
+            if times >= self._limits.tried_plain and taken < breaks * self._limits.least_piece * 1e9 * times:
+                self.given_up.add(of)
+                what = "a round" if around else "a call"
+                detail = f"{breaks} graph breaks in {what} of {taken / times / 1e3:.3g} us"
+                compiler.give_up([segment.code, *self._codes_of(compiler, root, of)], detail)
+                return True
+        return False
+
+    def of(self, compiler: Compilation, code: types.CodeType) -> bool:
+        """Whether this resume function is of a loop, or a function, that was given up."""
+        if not self.given_up or code not in compiler.resumes.places:
+            return False
+        return _key(code) in self.given_up or not self.given_up.isdisjoint(self._around(compiler, code))
+
+    def _codes_of(self, compiler: Compilation, root: types.CodeType, of: Hashable) -> list[types.CodeType]:
+        """The code of a function and of its resume functions, or of those in a loop."""
+        resumed = [code for code, other in compiler.resumes.roots.items() if _key(other) == _key(root)]
+        if of == _key(root):
+            return [root, *resumed]
+        return [code for code in resumed if code in compiler.resumes.places and of in self._around(compiler, code)]
+
+    def _around(self, compiler: Compilation, code: types.CodeType) -> list[_C.Round]:
+        whole, index = compiler.resumes.places[code]
+        there = decoded(whole)
+        return [self._rounds.of(there, loop) for loop in loops(there) if index in loop.body]
+
+
+def _key(code: types.CodeType) -> tuple[str, int]:
+    """The function that a code object, or a resume function's, is of."""
+    return code.co_filename, code.co_firstlineno
