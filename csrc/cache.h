@@ -107,6 +107,7 @@ typedef struct {
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
     char is_rewritten;  /* stress mode "rewrite": this code is a re-encoded one */
     char has_polls;     /* those in it were made for this code, and may act (watch.c) */
+    PyObject *user;     /* the user's code, which this does the same as, with polls or with others; NULL: this is such */
     DlRound *round;     /* of the loop in which this code goes on behind a break; or NULL */
     int iterator;       /* which argument of this code is that loop's iterator, or the range that is left; -1: it has none */
     DlVisits visits;
@@ -138,6 +139,14 @@ dl_cache_has_polls(PyCodeObject *code)
 {
     DlCache *cache = dl_cache_find(code);
     return cache != NULL && cache->has_polls;
+}
+
+/* The user's code of which code was made, or itself: the same one for all that does the same, but for polls. */
+static inline PyObject *
+dl_cache_user_code(PyObject *code)
+{
+    DlCache *cache = dl_cache_find((PyCodeObject *)code);
+    return cache != NULL && cache->user != NULL ? cache->user : code;
 }
 
 /* Whether there is nothing to run natively, as far as somebody was asked: there are entries, and all are retired. */

@@ -1266,6 +1266,55 @@ def test_calls_that_stay_plain_are_not_timed(look: float, monkeypatch: pytest.Mo
     assert watching.function([1.0, 2, 3], 2) == 8
 
 
+CALLS_A_PART = """
+import numpy as np
+def part(x):
+    return x * 0.5 + np.sqrt(x * x + 1.0)
+def whole(x, n):
+    for _ in range(n):
+        x = part(x) - 0.25
+    return x
+def changed(x):
+    return x + 1.0
+"""
+
+
+def test_what_was_inlined_stays_so_while_its_code_gets_other_polls() -> None:
+    plain: dict[str, Any] = {}
+    exec(CALLS_A_PART, plain)
+    watch, names = Watch(policy.AT_ONCE, "numba"), {}
+    x = np.linspace(0.0, 1.0, 1000)
+    exec(watch.watched(compile(CALLS_A_PART, "mine.py", "exec")), names)
+    whole, part = names["whole"], names["part"]
+
+    def check() -> int:
+        assert whole(x, 40).tobytes() == plain["whole"](x, 40).tobytes()
+        assert watch.compilation is not None
+        return int(watch.compilation.stats()["native_calls"])
+
+    try:
+        check()
+        before = check()
+        codes = [part.__code__]
+        compiled = len(watch.compilation.segments) if watch.compilation is not None else 0
+        for _ in range(20):
+            assert part(x).tobytes() == plain["part"](x).tobytes()
+            codes.append(part.__code__)
+        of_part = len(watch.compilation.segments) if watch.compilation is not None else 0
+        (entry,) = (const for const in part.__code__.co_consts if type(const) is _C.Poll)
+        if entry.without is not None:
+            part.__code__ = entry.without
+            codes.append(part.__code__)
+        assert len(set(map(id, codes))) > 1
+        assert check() > before and compiled > 0
+        assert watch.compilation is not None and len(watch.compilation.segments) == of_part
+        part.__code__ = names["changed"].__code__  # by the program
+        plain["part"].__code__ = plain["changed"].__code__
+        check()
+    finally:
+        watch.end()
+
+
 def test_calls_of_what_does_not_pay_pass_whatever_numbers_they_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all entries are retired, not each call is dispatched and timed to find that it runs plainly."""
     monkeypatch.setattr(config, "native_branches", False)
