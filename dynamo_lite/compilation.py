@@ -288,7 +288,7 @@ class Compilation:
     def give_up(self, codes: Sequence[types.CodeType], detail: str) -> None:
         """Forget what was compiled of these, which gains nothing; they may be asked for again."""
         self._note_skip(codes[0], "does-not-pay", detail)
-        for code, segment in [(code, one) for code in codes for one in self._versions.pop(code, ())]:
+        for code, segment in [(of, one) for of in codes for one in self._versions.pop(of, ())]:
             self._entries[code] -= _C.drop(code, segment.entry)
 
     def _fail(self, function: types.FunctionType, error: Exception) -> None:

@@ -7,8 +7,8 @@ which no more is to be compiled. prospects.py tells by names what is certain to 
         x, y = stack.pop()       # a break, and the round takes 0.7 us
         if grid[x, y] == 1:      # another one
 
-The way out at a break and in again takes some microseconds. Where there are k of them in each round, of rounds that take
-less than k times `least_piece`, it takes about as long as what could be gained, and the captures of what follows, one
+The way out at a break and in again takes some microseconds. Where there are k of them in each round, of rounds that
+take less than k times `least_piece`, that is about as much as could be gained, and the captures of what follows, one
 after the other, win nothing.
 """
 
@@ -68,7 +68,8 @@ class Pieces:
             if times >= self._limits.tried_plain and taken < breaks * self._limits.least_piece * 1e9 * times:
                 self.given_up.add(of)
                 what = "a round" if around else "a call"
-                detail = f"{breaks} graph breaks in {what} of {taken / times / 1e3:.3g} us"
+                counted = f"{breaks} graph break{'s' if breaks > 1 else ''}"
+                detail = f"{counted} in {what} of {taken / times / 1e3:.3g} us"
                 compiler.give_up([segment.code, *self._codes_of(compiler, root, of)], detail)
                 return True
         return False
