@@ -25,10 +25,10 @@ from dynamo_lite.pycode import decoded, loops
 
 
 class Pieces:
-    """Of all loops and functions of one program. given_up: rounds of loops, and functions by file and line."""
+    """Of all loops, by their rounds, and functions, by file and line, of one program."""
 
     def __init__(self, limits: policy.Thresholds, rounds: Rounds) -> None:
-        self.given_up: set[Hashable] = set()
+        self._given_up: dict[Hashable, _C.Round | _C.Poll] = {}  # with what tells how long they take
         self._limits = limits
         self._rounds = rounds
         self._breaks: dict[Hashable, set[Hashable]] = {}  # places, by the loop or the function that breaks there
@@ -44,6 +44,7 @@ class Pieces:
         if found is None or found.reason == "loop-goes-on" or not is_straight:
             return False  # NB: a loop that can be left has Jumps into it
         resumes = compiler.resumes
+        of: Hashable
         for jump in segment.capture.jumps:
             ahead = jump.resume_function.__code__
             if ahead not in resumes.places:
@@ -51,22 +52,23 @@ class Pieces:
             root = resumes.roots[ahead]
             whole, index = resumes.places[ahead]
             code = decoded(whole)
-            around = [loop for loop in loops(code) if index in loop.body][-1:]
+            around = [loop for loop in loops(code) if index in loop.body]
+            seen: _C.Round | _C.Poll | None
             if around:
-                known = self._rounds.of(code, around[0])
-                of: Hashable = known
-                taken, times = known.plain, known.n_plain
-                is_certain = not prospects.is_avoidable(code, around[0], index)
+                seen = of = self._rounds.of(code, around[-1])
+                is_certain = not prospects.is_avoidable(code, around[-1], index)
             else:
-                poll = entry_of(root)
-                of, taken, times = _key(root), 0 if poll is None else poll.spent, 0 if poll is None else poll.calls
+                of, seen = key(root), entry_of(root)
                 is_certain = not prospects.is_avoided(code, index)
-            if not is_certain:
+            if seen is None or not is_certain:
                 continue
+            taken, times = _taken(seen)
             self._breaks.setdefault(of, set()).add(code.instrs[index].position)
             breaks = len(self._breaks[of])
-            if times >= self._limits.tried_plain and taken < breaks * self._limits.least_piece * 1e9 * times:
-                self.given_up.add(of)
+            # NB: no more than what counts as short when it is asked about again, lest it be compiled again and again.
+            least = min(breaks * self._limits.least_piece, self._limits.break_pays)
+            if times >= self._limits.tried_plain and taken < least * 1e9 * times:
+                self._given_up[of] = seen
                 what = "a round" if around else "a call"
                 counted = f"{breaks} graph break{'s' if breaks > 1 else ''}"
                 detail = f"{counted} in {what} of {taken / times / 1e3:.3g} us"
@@ -74,16 +76,31 @@ class Pieces:
                 return True
         return False
 
+    def holds(self, of: Hashable) -> bool:
+        """Whether a loop or a function was given up, and is as short as then. If it is not, it is as any other."""
+        if of not in self._given_up:
+            return False
+        taken, times = _taken(self._given_up[of])
+        if taken < self._limits.break_pays * 1e9 * times:
+            return True
+        del self._given_up[of]
+        self._breaks.pop(of, None)
+        return False
+
     def of(self, compiler: Compilation, code: types.CodeType) -> bool:
         """Whether this resume function is of a loop, or a function, that was given up."""
-        if not self.given_up or code not in compiler.resumes.places:
+        if not self._given_up or code not in compiler.resumes.places:
             return False
-        return _key(code) in self.given_up or not self.given_up.isdisjoint(self._around(compiler, code))
+        return self.holds(key(code)) or any(map(self.holds, self._around(compiler, code)))
+
+    def rounds(self) -> list[_C.Round]:
+        """Of loops that were given up."""
+        return [one for one in self._given_up.values() if type(one) is _C.Round]
 
     def _codes_of(self, compiler: Compilation, root: types.CodeType, of: Hashable) -> list[types.CodeType]:
         """The code of a function and of its resume functions, or of those in a loop."""
-        resumed = [code for code, other in compiler.resumes.roots.items() if _key(other) == _key(root)]
-        if of == _key(root):
+        resumed = [code for code, other in compiler.resumes.roots.items() if key(other) == key(root)]
+        if of == key(root):
             return [root, *resumed]
         return [code for code in resumed if code in compiler.resumes.places and of in self._around(compiler, code)]
 
@@ -93,6 +110,11 @@ class Pieces:
         return [self._rounds.of(there, loop) for loop in loops(there) if index in loop.body]
 
 
-def _key(code: types.CodeType) -> tuple[str, int]:
+def _taken(seen: _C.Round | _C.Poll) -> tuple[int, int]:
+    """Nanoseconds that rounds of a loop, or calls of a function, have taken plainly, and how many these were."""
+    return (seen.plain, seen.n_plain) if isinstance(seen, _C.Round) else (seen.spent, seen.calls)
+
+
+def key(code: types.CodeType) -> tuple[str, int]:
     """The function that a code object, or a resume function's, is of."""
     return code.co_filename, code.co_firstlineno

@@ -311,7 +311,7 @@ class Watch:
         assert self.pieces is not None
         if not self.pieces.note(compiler, compiler.segments[-1], self._entry_of):
             return False
-        self.opaque.update(dict.fromkeys((of for of in self.pieces.given_up if type(of) is _C.Round), True))
+        self.opaque.update(dict.fromkeys(self.pieces.rounds(), True))
         return True
 
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
@@ -327,7 +327,7 @@ class Watch:
         code, names = decoded(own), function.__globals__
         found = watched_loops(code)
         is_short = poll.spent < self.limits.break_pays * 1e9 * poll.calls
-        if is_short and self.pieces is not None and _key(own) in self.pieces.given_up:
+        if self.pieces is not None and self.pieces.holds(_key(own)):
             return False
         if found:
             return self._have_prospects(code, innermost(code), names, poll.spent)
@@ -514,7 +514,7 @@ class Watch:
         """stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
         holds."""
         began = perf_counter()
-        is_given_up = self.pieces is not None and poll.round in self.pieces.given_up
+        is_given_up = self.pieces is not None and self.pieces.holds(poll.round)
         is_known = poll.round is not None and poll.round.entered > 0 and not is_given_up
         if not is_known and originals.replaced(builtins_alone=True):
             return self.limits.no_prospects
