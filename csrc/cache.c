@@ -322,6 +322,7 @@ cache_dealloc(DlCache *cache)
 {
     cache_clear(cache, NULL);
     Py_CLEAR(cache->rewritten);
+    Py_CLEAR(cache->user);
     Py_CLEAR(cache->round);
     PyMem_Free(cache->trials);
     PyObject_Free(cache);
@@ -742,7 +743,26 @@ set_round(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* same_code(code, user): both do the same, but for polls: guards take one for the other. */
+static PyObject *
+same_code(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *code, *user;
+    if (!PyArg_ParseTuple(args, "O!O!:same_code", &PyCode_Type, &code, &PyCode_Type, &user)) {
+        return NULL;
+    }
+    DlCache *cache = dl_cache_get((PyCodeObject *)code);
+    if (cache == NULL) {
+        return NULL;
+    }
+    user = dl_cache_user_code(user);
+    Py_XSETREF(cache->user, user == code ? NULL : Py_NewRef(user));
+    Py_RETURN_NONE;
+}
+
 PyMethodDef dl_cache_functions[] = {
+    {"same_code", same_code, METH_VARARGS, "same_code(code, user): it does what the user's code does, but for polls."},
     {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
     {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
     {"put_off", put_off, METH_VARARGS, "put_off(code, owner, seconds): owner is asked once it has taken these plainly."},

@@ -107,11 +107,13 @@ typedef struct {
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
     char is_rewritten;  /* stress mode "rewrite": this code is a re-encoded one */
     char has_polls;     /* those in it were made for this code, and may act (watch.c) */
+    PyObject *user;     /* the user's code, which this does the same as, with polls or with others; NULL: this is such */
     DlRound *round;     /* of the loop in which this code goes on behind a break; or NULL */
     int iterator;       /* which argument of this code is that loop's iterator, or the range that is left; -1: it has none */
     DlVisits visits;
     uint64_t cool_until; /* nobody is asked for an entry before */
-    uint64_t native_then; /* and how often entries had run when that was said */
+    uint64_t native_then; /* and how often entries had run when that was said, */
+    uint64_t plain_then;  /* and calls plainly */
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
     int64_t round_length;  /* iterations of the first plain round of a call, as the last calls have found; 0: one */
 } DlCache;
@@ -129,6 +131,34 @@ DlCache *dl_cache_find(PyCodeObject *code);
 
 /* The cache of code, borrowed, made when it has none; NULL with an error set. */
 DlCache *dl_cache_get(PyCodeObject *code);
+
+/* Whether the polls in code were made for it (watch.c). NB: who changes its constants (code.replace()) has a copy with the
+   same polls, which know nothing of the change. */
+static inline int
+dl_cache_has_polls(PyCodeObject *code)
+{
+    DlCache *cache = dl_cache_find(code);
+    return cache != NULL && cache->has_polls;
+}
+
+/* The user's code of which code was made, or itself: the same one for all that does the same, but for polls. */
+static inline PyObject *
+dl_cache_user_code(PyObject *code)
+{
+    DlCache *cache = dl_cache_find((PyCodeObject *)code);
+    return cache != NULL && cache->user != NULL ? cache->user : code;
+}
+
+/* Whether there is nothing to run natively, as far as somebody was asked: there are entries, and all are retired. */
+static inline int
+dl_cache_is_barren(const DlCache *cache)
+{
+    Py_ssize_t i = 0;
+    while (i < cache->n_entries && cache->entries[i]->retired) {
+        i++;
+    }
+    return i > 0 && i == cache->n_entries;
+}
 
 /* Put entry first: 0, or -1 with an error set; adding an entry twice only moves it. */
 int dl_cache_add(DlCache *cache, DlEntry *entry);

@@ -1,4 +1,5 @@
 /* The ops of a table of guards: what each reads, and tests (see guards.def). */
+#include "cache.h"
 #include "columns.h"
 #include "guards.h"
 #include "guards_table.h"
@@ -332,7 +333,9 @@ function_passes(const DlGuardOp *op, PyObject *object)
     }
     PyFunctionObject *function = (PyFunctionObject *)object;
     PyObject *defaults = function->func_defaults, *kwdefaults = function->func_kwdefaults;
-    if (function->func_code != op->object[0]) {
+    /* NB: a function that is watched is given other code, with other polls, while it is in use. */
+    PyObject *code = function->func_code;
+    if (code != op->object[0] && dl_cache_user_code(code) != dl_cache_user_code(op->object[0])) {
         return 0;
     }
     if (op->mode) { /* read one by one, and guarded apart */

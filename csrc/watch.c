@@ -22,6 +22,7 @@
 #include "interrupts.h"
 #include "jump.h"
 #include "pyframe.h"
+#include "short_runs.h"
 
 typedef struct DlPoll {
     PyObject_HEAD
@@ -30,6 +31,7 @@ typedef struct DlPoll {
     int stride;    /* how many that were */
     char is_entry; /* of a function; else of a loop */
     char hot;      /* of a function: its calls are dispatched */
+    char barren;   /* and so many on end, up to DL_BARREN, for nothing, since all of its entries are retired */
     int nudged;    /* of a loop: the one around it was asked to be entered first */
     char off;      /* there is nothing to be had here */
     uint64_t last; /* when the clock was looked at, or a call was timed */
@@ -48,6 +50,7 @@ typedef struct DlPoll {
     uint64_t passed;       /* rounds, or calls, up to the last question */
     uint64_t around;       /* how far the loop around it was then */
     uint64_t answering;    /* how long compiling had taken then */
+    DlShortRuns runs;           /* that pass without a look, where they are short */
     int depth;             /* stack slots in use at the header */
     struct DlPoll *outer;  /* of the loop around; or NULL */
     struct DlPoll *entry;  /* of the function; or NULL */
@@ -71,21 +74,12 @@ static _Thread_local DlPoll *asking;        /* whose question is under way */
 
 enum { LONGEST_STRIDE = 1 << 20, DEEP = 150 /* plain recursion uses no C stack, calls of poll() do */ };
 
-/* Whether the polls in code were made for it. NB: who changes its constants (code.replace()) has a copy with the same polls,
-   which know nothing of the change. */
-static int
-has_polls(PyCodeObject *code)
-{
-    DlCache *cache = dl_cache_find(code);
-    return cache != NULL && cache->has_polls;
-}
-
 /* Whether poll() may run something here. */
 static int
 may_act(PyCodeObject *code)
 {
     return watch.on_miss != NULL && !dl_force_plain && !dl_thread.paused && dl_thread.nested < DEEP
-           && !dl_pyframe_is_traced(PyThreadState_Get(), code) && has_polls(code);
+           && !dl_pyframe_is_traced(PyThreadState_Get(), code) && dl_cache_has_polls(code);
 }
 
 /* ---- the entry of a function ---- */
@@ -327,6 +321,10 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         if (outcome == DL_PLAIN) {
             trial->all_compiled -= choice == DL_TRY_COMPILED;
             value = Py_NewRef(dl_go_on);
+            poll->barren = dl_cache_is_barren(cache) ? poll->barren + (poll->barren < DL_BARREN) : 0;
+            if (poll->barren >= DL_BARREN) {
+                let_pass(poll);
+            }
         }
     }
     else {
@@ -415,17 +413,31 @@ round_is_due(DlPoll *poll)
     uint64_t passed = time - poll->last, answering = dl_thread.answering - poll->answering;
     int is_settled = (double)answering <= dl_thresholds.unsettled / 4 * (double)passed;
     poll->answering = dl_thread.answering;
-    if (poll->frame != frame || poll->call != call || poll->around != around || !is_settled) {
+    int begins = poll->frame != frame || poll->call != call || poll->around != around, passing = poll->runs.passing;
+    if (begins || !is_settled || passing > 0) {
         /* what passed meanwhile is not this loop's, begun anew, or much compiling is in it */
-        /* NB: where compiled code has run in the loop meanwhile, nobody knows whether it has. */
-        round->n_begun += poll->frame != NULL && (poll->frame != frame || poll->call != call || poll->around != around);
+        int stride = 1, is_seen = passing == 0 && begins && poll->frame != NULL;
+        if (passing > 0) {
+            dl_short_runs_end(&poll->runs, round, is_settled ? poll->stride : 0, passed - answering, poll->rounds);
+        }
+        /* NB: where compiled code has run in the loop meanwhile, nobody knows whether it has begun. */
+        /* NB: runs of a comprehension, whose frame has no poll at its entry, are one to us where that has the same memory. */
+        int is_told = poll->entry != NULL || poll->outer != NULL;
+        if (is_seen && is_told && is_settled && !round->hot) {
+            stride = dl_short_runs_begin(&poll->runs, time, poll->last);
+        }
+        else {
+            poll->runs = (DlShortRuns){.began = time, .rounds = 1, .most = poll->runs.most};
+        }
+        round->n_begun += is_seen && poll->runs.passing == 0; /* else it is one of those that pass */
         poll->frame = frame;
         poll->call = call;
         poll->around = around;
         poll->last = time;
-        poll->countdown = poll->stride = 1;
+        poll->countdown = poll->stride = stride;
         return round->hot && may_act(dl_pyframe_code(frame));
     }
+    dl_short_runs_go_on(&poll->runs, poll->stride);
     passed -= answering;
     round->n_plain += (uint64_t)poll->stride * (uint64_t)poll->rounds;
     round->plain += passed;
@@ -653,6 +665,7 @@ static PyMemberDef poll_members[] = {
     {"alone", T_OBJECT, offsetof(DlPoll, alone), 0, "gives the code of a function with loops without polls in these"},
     {"whole", T_OBJECT, offsetof(DlPoll, whole), READONLY, "its code with them, while it runs without"},
     {"rests_until", T_ULONGLONG, offsetof(DlPoll, rests_until), 0, "ns of the monotonic clock: its loops are hopeless before"},
+    {"stride", T_INT, offsetof(DlPoll, stride), READONLY, "rounds, or calls, until it is asked once more"},
     {"depth", T_INT, offsetof(DlPoll, depth), READONLY, "stack slots in use at the loop's header"},
     {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
     {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},
@@ -720,7 +733,8 @@ watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
 /* cool(function, seconds=0.0): what is asked about, the function, or the loop which a resume function begins with, takes
    its time once more before it is hot, and so many seconds at least. Another resume function runs plainly so long: at the
    next back edge the loop goes on compiled. So does one of which an entry has run since the latest such answer: it is for
-   an iteration now and then that there is none. */
+   an iteration now and then that there is none. Of a function of which more calls have run compiled than plainly since
+   then, those that no entry serves run plainly so long, and the others go on compiled. */
 static PyObject *
 cool(PyObject *module, PyObject *args)
 {
@@ -736,12 +750,18 @@ cool(PyObject *module, PyObject *args)
     }
     uint64_t until = dl_now() + (uint64_t)(seconds * 1e9);
     int is_seldom = cache->counters.native_calls > cache->native_then;
+    uint64_t natively = cache->counters.native_calls - cache->native_then;
+    uint64_t plainly = cache->counters.plain_calls - cache->plain_then;
     cache->native_then = cache->counters.native_calls;
+    cache->plain_then = cache->counters.plain_calls;
     if (cache->round != NULL && cache->round->header == cache && !is_seldom) {
         dl_round_cool(cache->round, seconds);
     }
     else if (cache->round != NULL) {
         cache->cool_until = until + (uint64_t)dl_thresholds.hot_loop;
+    }
+    else if (asking != NULL && natively > plainly) {
+        cache->cool_until = until;
     }
     else if (asking != NULL) {
         asking->hot = 0;

@@ -65,7 +65,7 @@ from dynamo_lite.report.records import (
 from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists
-from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
+from dynamo_lite.schedule.steps import Call, Map, Reduce, count
 from dynamo_lite.telling import Telling
 
 _STANDARD_LIBRARY = ("<frozen ", policy.STDLIB + os.sep)
@@ -73,12 +73,7 @@ _STANDARD_LIBRARY = ("<frozen ", policy.STDLIB + os.sep)
 
 def _count(program: Any, *kinds: type) -> int:
     """How many steps of these kinds a native program has, those of its loops and branches included."""
-    return _steps(program.schedule, kinds) if isinstance(program, _C.Program) else 0
-
-
-def _steps(schedule: Schedule, kinds: tuple[type, ...]) -> int:
-    inside = sum(_steps(body, kinds) for step in schedule.steps for body in bodies(step))
-    return inside + sum(isinstance(step, kinds) for step in schedule.steps)
+    return count(program.schedule, kinds) if isinstance(program, _C.Program) else 0
 
 
 originals.remember(np)
@@ -95,8 +90,7 @@ def _condition(segment: Segment) -> str:
     return "" if pays is None else segment.guards.of_inputs(pays)
 
 
-# Versions of one code object that compute nothing, before it is left alone.
-_WORTHLESS_LIMIT = 4
+_WORTHLESS_LIMIT = 4  # versions of one code object that compute nothing, before it is left alone
 # Entries of one code object that take numbers of modules, and tables of them, for constants.
 _CONSTANT_ENTRIES = 2
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
@@ -289,6 +283,12 @@ class Compilation:
             self._entries[code] -= 1
             self._dropped.add(code)
             self._restraints.warns = True
+
+    def give_up(self, codes: Sequence[types.CodeType], detail: str) -> None:
+        """Forget what was compiled of these, which gains nothing; they may be asked for again."""
+        self._note_skip(codes[0], "does-not-pay", detail)
+        for code, segment in [(of, one) for of in codes for one in self._versions.pop(of, ())]:
+            self._entries[code] -= _C.drop(code, segment.entry)
 
     def _fail(self, function: types.FunctionType, error: Exception) -> None:
         """A defect of ours must not reach the user's program; it is said, counted, and an error where we test."""

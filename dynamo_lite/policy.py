@@ -78,6 +78,7 @@ class Thresholds:
     # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: a break
     # takes 2 to 5 us, so that what is between two of them gains only where that is little beside it.
     break_pays: float = 30e-6
+    least_piece: float = 10e-6  # and of what was between the breaks that were met: it is compiled no further
     hopeless: float = 0.6  # of what a loop or function takes, in innermost loops of such rounds: it is not compiled
     no_prospects: float = 2.0  # seconds until that is looked at again
     others_take: float = 0.1  # of what a loop without prospects takes, at most, so that its function rests meanwhile
@@ -153,6 +154,7 @@ AT_ONCE = Thresholds(
     attempt_least=1e6,
     heart=1.0,
     break_pays=0.0,
+    least_piece=0.0,
 )  # everything is compiled at its second call or round
 
 

@@ -35,7 +35,7 @@ _DEEP = 2  # calls of the user's functions that are followed
 def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any]) -> bool:
     """Whether every round of `loop` calls something that is certain to break the graph."""
     certain = [index for index in sorted(loop.body) if _breaks(code, index, names, _DEEP)]
-    return any(not _avoidable(code, loop, index) for index in certain)
+    return any(not is_avoidable(code, loop, index) for index in certain)
 
 
 def carries_text(code: Code, loop: Loop, values: Mapping[str, Any], names: Mapping[str, Any]) -> bool:
@@ -51,7 +51,7 @@ def carries_text(code: Code, loop: Loop, values: Mapping[str, Any], names: Mappi
             continue
         reads = {index for index in loop.body if (code.instrs[index].op, code.instrs[index].arg) == (load, name)}
         carried = _leads_past(code, loop.header, places, reads, loop.body)
-        if carried and not all(_avoidable(code, loop, index) for index in places):
+        if carried and not all(is_avoidable(code, loop, index) for index in places):
             return True
     return False
 
@@ -62,12 +62,17 @@ _LOADS = {"STORE_FAST": "LOAD_FAST", "STORE_GLOBAL": "LOAD_GLOBAL"}  # where the
 def breaks_each_call(code: Code, names: Mapping[str, Any], deep: int = _DEEP) -> bool:
     """Whether every call of a function does, unless it raises."""
     certain = [index for index in range(len(code.instrs)) if _breaks(code, index, names, deep)]
-    ends = {index for index, instr in enumerate(code.instrs) if instr.op == "RETURN_VALUE"}
-    return any(not _leads_past(code, 0, [index], ends, None) for index in certain)
+    return any(not is_avoided(code, index) for index in certain)
 
 
-def _avoidable(code: Code, loop: Loop, index: int) -> bool:
-    """Whether a round may go by without instruction `index`."""
+def is_avoided(code: Code, index: int) -> bool:
+    """Whether a call may return without instruction `index`."""
+    ends = {at for at, instr in enumerate(code.instrs) if instr.op == "RETURN_VALUE"}
+    return _leads_past(code, 0, [index], ends, None)
+
+
+def is_avoidable(code: Code, loop: Loop, index: int) -> bool:
+    """Whether a round of a loop may go by without instruction `index`."""
     return index != loop.header and _leads_past(code, loop.header, [index], set(loop.edges), loop.body)
 
 
@@ -180,4 +185,4 @@ def _is_opaque(value: Any) -> bool:
     return bool(module) and module.partition(".")[0].lstrip("_") not in policy.KNOWN_MODULES
 
 
-__all__ = ["breaks_each_call", "breaks_each_round", "carries_text", "reaches_arrays"]
+__all__ = ["breaks_each_call", "breaks_each_round", "carries_text", "is_avoidable", "is_avoided", "reaches_arrays"]

@@ -44,6 +44,7 @@ from dynamo_lite.shadows import own_modules
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
     from dynamo_lite.compilation import Compilation
+    from dynamo_lite.pieces import Pieces
 
 
 class Watch:
@@ -59,6 +60,7 @@ class Watch:
         self.rounds = Rounds()
         self.expectations = Expectations(limits, self.budget, self.rounds)
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
+        self.pieces: Pieces | None = None  # what breaks too often, once something was compiled
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
@@ -248,6 +250,7 @@ class Watch:
                     name="whole program",
                     watcher=self,
                 )
+                self.pieces = _import_pieces()(self.limits, self.rounds)
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
@@ -291,7 +294,11 @@ class Watch:
             self.asked.add(_key(code))
             before = budget.taken()
             with self.budget.attempt(saved, goes_on, _key(code)), own_modules:
+                known = len(compiler.segments)
                 entry = compiler.miss(function, slots)
+                if len(compiler.segments) > known and self._breaks_too_often(compiler):
+                    entry = None
+                    _C.cool(function, self.limits.no_prospects)
             self.expectations.learn(list(compiler.loops.values()))
             if compiler.is_waiting(code):
                 self.given_up[code] = budget.taken() - before
@@ -299,20 +306,31 @@ class Watch:
                 self.given_up.pop(code, None)
             return entry
 
+    def _breaks_too_often(self, compiler: Compilation) -> bool:
+        """Whether what was compiled just now is of a loop or function that is given up for its graph breaks."""
+        assert self.pieces is not None
+        if not self.pieces.note(compiler, compiler.segments[-1], self._entry_of):
+            return False
+        self.opaque.update(dict.fromkeys(self.pieces.rounds(), True))
+        return True
+
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
         """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py)."""
         own = function.__code__
         poll = self._entry_of(own)
-        is_resumed = self.compilation is not None and self.compilation.is_resumed(own)
-        if poll is None or not poll.calls or is_resumed:
+        if self.compilation is not None and self.compilation.is_resumed(own):
+            return self.pieces is None or not self.pieces.of(self.compilation, own)
+        if poll is None or not poll.calls:
             return True
         if 0 < poll.rests_until < _FOR_GOOD:
             return False  # until one of its loops is found to have some
         code, names = decoded(own), function.__globals__
         found = watched_loops(code)
+        is_short = poll.spent < self.limits.break_pays * 1e9 * poll.calls
+        if self.pieces is not None and self.pieces.holds(_key(own)):
+            return False
         if found:
             return self._have_prospects(code, innermost(code), names, poll.spent)
-        is_short = poll.spent < self.limits.break_pays * 1e9 * poll.calls
         return not (is_short and prospects.breaks_each_call(code, names))
 
     def _have_prospects(
@@ -496,7 +514,8 @@ class Watch:
         """stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
         holds."""
         began = perf_counter()
-        is_known = poll.round is not None and poll.round.entered > 0
+        is_given_up = self.pieces is not None and self.pieces.holds(poll.round)
+        is_known = poll.round is not None and poll.round.entered > 0 and not is_given_up
         if not is_known and originals.replaced(builtins_alone=True):
             return self.limits.no_prospects
         held = {} if is_known else dict(zip(names, values, strict=False))
@@ -547,6 +566,12 @@ def _import_compiler(backend: Any) -> type[Compilation]:
     with suppress(BackendError):  # who compiles says so
         resolve(backend)
     return Compilation
+
+
+def _import_pieces() -> type[Pieces]:
+    from dynamo_lite.pieces import Pieces
+
+    return Pieces
 
 
 def _key(code: types.CodeType) -> tuple[str, int]:

@@ -351,3 +351,23 @@ def test_a_loop_goes_on_compiled_behind_an_iteration_that_may_not_be_compiled(
     assert printed[: len(printed) // 2] == printed[len(printed) // 2 :] == list(map(str, range(0, 3000, 100)))
     assert len(questions) > 2, "one was refused"
     assert made.stats()["native_calls"] >= 20
+
+
+def of_two_kinds(x: Any) -> Any:
+    return np.sqrt(x * x + 1.0) * 0.5 + np.abs(x) * x - 0.25
+
+
+def test_calls_that_are_compiled_go_on_where_others_are_refused() -> None:
+    made = watched.Watched(of_two_kinds, policy.AT_ONCE, "numba")
+    x, other = np.linspace(-1.0, 1.0, 100_000), np.arange(100_000)
+    for _ in range(30):
+        assert made.function(x).tobytes() == of_two_kinds(x).tobytes()
+    before = made.stats()["native_calls"]
+    assert before > 10
+    made.watch.budget = policy.Budget(replace(policy.AT_ONCE, budget_base=-1e6, budget_share=0.0, ask_again=1e6))
+    for _ in range(30):
+        assert made.function(other).tobytes() == of_two_kinds(other).tobytes()
+        for _ in range(3):
+            assert made.function(x).tobytes() == of_two_kinds(x).tobytes()
+    assert made.stats()["native_calls"] > before + 60
+    assert made.watch.put_off == 1  # and nobody is asked about the others meanwhile

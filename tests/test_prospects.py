@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 
 from dynamo_lite import policy
+from dynamo_lite.dataclass import replace
 from dynamo_lite.loop_kinds import kind_of
 from dynamo_lite.prospects import breaks_each_call, breaks_each_round, carries_text, reaches_arrays
 from dynamo_lite.pycode import decoded, loops
 from dynamo_lite.watching import Watch
+from tests import watched
 
 
 def transform(c: Any, n: int) -> None:
@@ -220,6 +222,66 @@ def test_a_loop_without_prospects_does_not_ask_for_the_compiler(pays: float, ask
         watch.end()
     assert (watch.put_off > 0) == asks
     assert watch.compilation is None
+
+
+def marked_rounds(x: Any, n: int) -> float:
+    total = 0.0
+    for k in range(n):
+        total += x[k % 4] * 0.5
+        id(x)
+        total = total * 0.25 + x[1]
+        id(x)
+        total -= x[2] * x[3]
+    return float(total)
+
+
+def marked_call(x: Any, n: int) -> Any:
+    y = x * n + 0.5
+    id(x)
+    y = y * 0.25 + x - n
+    id(x)
+    return np.sqrt(y * y + 1.0)
+
+
+def calls(function: Callable[..., Any], x: Any, n: int) -> None:
+    for k in range(n):
+        assert function(x, k).tobytes() == marked_call(x, k).tobytes()
+
+
+SOON = replace(policy.AT_ONCE, hot_loop=1e-3, hot_function=1e-3, look=1e-5, break_pays=1e-4, no_prospects=0.0)
+
+
+@pytest.mark.parametrize(("least", "gives_up"), [(1e-3, True), (0.0, False)])
+def test_a_loop_that_breaks_in_each_short_round_is_captured_no_further(least: float, gives_up: bool) -> None:
+    made = watched.Watched(marked_rounds, replace(SOON, hot_function=1e6, least_piece=least), "reference")
+    x = np.linspace(0.0, 1.0, 4)
+    assert made.function(x, 30_000) == marked_rounds(x, 30_000)
+    compilation, pieces = made.watch.compilation, made.watch.pieces
+    assert compilation is not None and pieces is not None
+    assert bool(pieces._given_up) == gives_up
+    assert (len(compilation.segments) <= 2) == gives_up
+    texts = [record.message for record in compilation.skips.values()]
+    assert any("1 graph break" in text and "in a round of" in text for text in texts) == gives_up
+
+
+@pytest.mark.parametrize(("least", "gives_up"), [(1e-3, True), (0.0, False)])
+def test_a_function_whose_short_calls_break_is_captured_no_further_until_they_are_long(
+    least: float, gives_up: bool
+) -> None:
+    made = watched.Watched(marked_call, replace(SOON, least_piece=least), "reference")
+    short, long = np.linspace(0.0, 1.0, 4), np.linspace(0.0, 1.0, 500_000)
+    while made.watch.compilation is None or not made.watch.compilation.segments:
+        calls(made.function, short, 20)
+    calls(made.function, short, 100)
+    compilation, pieces = made.watch.compilation, made.watch.pieces
+    assert compilation is not None and pieces is not None
+    assert bool(pieces._given_up) == gives_up
+    assert (len(compilation.segments) == 1) == gives_up
+    for _ in range(200 if gives_up else 0):
+        calls(made.function, long, 10)
+        if len(compilation.segments) > 3:
+            break
+    assert not gives_up or len(compilation.segments) > 3  # all of it
 
 
 def copies(x: Any, n: int) -> list[Any]:

@@ -904,6 +904,27 @@ def test_a_loop_that_begins_often_and_ends_soon_is_not_entered() -> None:
     assert watch._look_ahead(inner, function, names[1], names[0])
 
 
+def test_runs_of_a_loop_that_begins_often_pass_without_a_look() -> None:
+    watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=1e6, look=1e3, operations=1, short_call=0.0, together=0))
+    function: Any = types.FunctionType(watch.watched(searching.__code__), globals())
+    polls = [const for const in function.__code__.co_consts if type(const) is _C.Poll and const.round is not None]
+    (inner,) = (poll for poll in polls if poll.place.outer is not None)
+    strides = []
+    try:
+        assert function(40_000, 5) == searching(40_000, 5)
+        strides.append(inner.stride)
+        for _ in range(200):  # another call is another run
+            function(3, 5)
+            strides.append(inner.stride)
+    finally:
+        watch.end()
+    assert max(strides) >= 16
+    begun, rounds = 32_000, 80_000  # 4 of 5 rows have some, and 2 are of each between the first and the last look
+    assert 0.5 * begun < inner.round.n_begun < 2 * begun
+    assert 0.3 * (rounds - begun) < inner.round.n_plain < 3 * (rounds - begun)
+    assert inner.round.plain / inner.round.n_plain < 10e3  # ns
+
+
 def printing_rows(x: Any, rows: int) -> Any:
     found = 0.0
     for row in range(rows):
@@ -1243,6 +1264,68 @@ def test_calls_that_stay_plain_are_not_timed(look: float, monkeypatch: pytest.Mo
     assert timed_calls < 500
     assert watching.function(x, -1.0) is None
     assert watching.function([1.0, 2, 3], 2) == 8
+
+
+CALLS_A_PART = """
+import numpy as np
+def part(x):
+    return x * 0.5 + np.sqrt(x * x + 1.0)
+def whole(x, n):
+    for _ in range(n):
+        x = part(x) - 0.25
+    return x
+def changed(x):
+    return x + 1.0
+"""
+
+
+def test_what_was_inlined_stays_so_while_its_code_gets_other_polls() -> None:
+    plain: dict[str, Any] = {}
+    exec(CALLS_A_PART, plain)
+    watch, names = Watch(policy.AT_ONCE, "numba"), {}
+    x = np.linspace(0.0, 1.0, 1000)
+    exec(watch.watched(compile(CALLS_A_PART, "mine.py", "exec")), names)
+    whole, part = names["whole"], names["part"]
+
+    def check() -> int:
+        assert whole(x, 40).tobytes() == plain["whole"](x, 40).tobytes()
+        assert watch.compilation is not None
+        return int(watch.compilation.stats()["native_calls"])
+
+    try:
+        check()
+        before = check()
+        codes = [part.__code__]
+        compiled = len(watch.compilation.segments) if watch.compilation is not None else 0
+        for _ in range(20):
+            assert part(x).tobytes() == plain["part"](x).tobytes()
+            codes.append(part.__code__)
+        of_part = len(watch.compilation.segments) if watch.compilation is not None else 0
+        (entry,) = (const for const in part.__code__.co_consts if type(const) is _C.Poll)
+        if entry.without is not None:
+            part.__code__ = entry.without
+            codes.append(part.__code__)
+        assert len(set(map(id, codes))) > 1
+        assert check() > before and compiled > 0
+        assert watch.compilation is not None and len(watch.compilation.segments) == of_part
+        part.__code__ = names["changed"].__code__  # by the program
+        plain["part"].__code__ = plain["changed"].__code__
+        check()
+    finally:
+        watch.end()
+
+
+def test_calls_of_what_does_not_pay_pass_whatever_numbers_they_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all entries are retired, not each call is dispatched and timed to find that it runs plainly."""
+    monkeypatch.setattr(config, "native_branches", False)
+    watching = watched.Watched(short_branch, replace(policy.AT_ONCE, look=1e-3), "reference")
+    (poll,) = [const for const in watching.function.__code__.co_consts if isinstance(const, _C.Poll)]
+    x, strides = np.arange(3.0), set()
+    for t in range(1, 3000):
+        assert watching.function(x, t) == 1.0 + 2.0 * t
+        strides.add(poll.stride)
+    assert max(strides) > 50
+    assert watching.stats()["plain_calls"] < 300  # that were dispatched
 
 
 def test_copies_of_polls_are_never_true() -> None:

@@ -63,6 +63,7 @@ LOOPS_AT_ONCE = Thresholds(
     compiler=0.0,
     first=0.0,
     break_pays=0.0,
+    least_piece=0.0,
 )
 
 

@@ -88,6 +88,7 @@ def _with_question(
     )
     stand_for(made, code)
     _C.note_polls(made)
+    _C.same_code(made, code)
     return made
 
 

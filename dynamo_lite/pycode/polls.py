@@ -456,7 +456,8 @@ def polled(
             for const in code.co_consts
         )
         if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
-            code = code.replace(co_consts=consts)
+            user, code = code, code.replace(co_consts=consts)
+            _C.same_code(code, user)
     made, polls = _written(code, make_poll, answers, together, least, every=every, places=places)
     if polls and polls[0][0] is None:  # the entry's
         entry: Any = polls[0][1]
@@ -504,6 +505,7 @@ def _written(
         return code, []
     remember_as(result, plain)
     _C.note_polls(result)
+    _C.same_code(result, code)
     return result, polls
 
 

@@ -365,6 +365,12 @@ def bodies(step: Step) -> tuple[Schedule, ...]:
     return (step.then, step.orelse) if isinstance(step, Cond) else ()
 
 
+def count(schedule: Schedule, kinds: tuple[type, ...]) -> int:
+    """How many steps of these kinds there are, those of loops and branches included."""
+    inside = sum(count(body, kinds) for step in schedule.steps for body in bodies(step))
+    return inside + sum(isinstance(step, kinds) for step in schedule.steps)
+
+
 @dataclass(frozen=True, slots=True)
 class RowBlock:
     """Steps (`count` of them from number `first` on) that may run some rows at a time, all of them on these rows before
