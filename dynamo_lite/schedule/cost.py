@@ -97,6 +97,7 @@ SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
 RANKED_ROW = {"sort": abi.MOST_SORTED, "median": abi.MOST_MEDIAN}  # what csrc/ranks.c takes
 GATHER_CAST_NS = 1.0  # of an index array of less than 8 bytes, which NumPy converts; of one that gathers rows
 GATHER_ROW_NS = 6.0
+GATHER_PLACE_NS = 0.7  # by several index arrays, or behind whole axes
 NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
@@ -515,6 +516,8 @@ def _besides(node: Node, env: Env) -> float:
         x, index = operands
         of_element = GATHER_ROW_NS if x.ndim > 1 else GATHER_CAST_NS if index.dtype.itemsize < 8 else 0.0
         return of_element * _count(index.shape, env)
+    if node.op == "advanced_index" and _takes_places(node):
+        return GATHER_PLACE_NS * _count(node.array_type.shape, env)
     of_call, of_element = BESIDES.get(call(node)[0], (0.0, 0.0)) if node.op in _REPLACED else (0.0, 0.0)
     if node.op.startswith("histogram") and operands[0].dtype.char not in COUNTED:
         return 0.0
@@ -534,6 +537,13 @@ def _takes_rows(node: Node) -> bool:
     key = call(node)[1][1]
     first, *others = key if isinstance(key, tuple) else (key,)
     return isinstance(first, Node) and all(isinstance(one, slice) and one == slice(None) for one in others)
+
+
+def _takes_places(node: Node) -> bool:
+    """Whether indices are arrays for axes that follow one another, among them whole axes alone (csrc/fancy.c)."""
+    key = call(node)[1][1]
+    kinds = ["." if isinstance(one, slice) and one == slice(None) else "i" if isinstance(one, Node) else "" for one in key]
+    return "" not in kinds and "i." not in "".join(kinds).rstrip(".") if isinstance(key, tuple) else False
 
 
 def _is_listed(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:
