@@ -6,8 +6,9 @@
    read behind whole axes, x[:, i], NumPy makes with the indices' axes first in memory, and hands out a view.
    INVARIANT: all places are known to lie inside before anything is stored. Whatever is not as usual, an index out of
    range included, is left to the call, and so to NumPy. */
-#include "clones.h"
 #include "gather.h"
+
+#include "clones.h"
 #include "slot.h"
 
 #include <string.h>
@@ -303,20 +304,23 @@ adder_of(int kind)
     }
 }
 
-/* The same of packed indices of 8 bytes, in vectors; adds: 0 where nothing is there yet. */
-FOR_THIS_CPU
-static int
-place_packed(npy_intp *restrict offsets, npy_intp n, const npy_int64 *restrict at, npy_intp size, npy_intp step, int adds)
-{
-    npy_int64 is_out = 0;
-    for (npy_intp i = 0; i < n; i++) {
-        npy_int64 index = at[i];
-        index += index < 0 ? size : 0;
-        is_out |= (npy_uint64)index >= (npy_uint64)size;
-        offsets[i] = (adds ? offsets[i] : 0) + index * step;
+/* The same of packed indices of 4 or 8 bytes, in vectors; adds: 0 where nothing is there yet. */
+#define PLACE_PACKED(NAME, TYPE)                                                                       \
+    FOR_THIS_CPU                                                                                       \
+    static int NAME(npy_intp *restrict offsets, npy_intp n, const TYPE *restrict at, npy_intp size, npy_intp step, int adds) \
+    {                                                                                                  \
+        npy_int64 is_out = 0;                                                                          \
+        for (npy_intp i = 0; i < n; i++) {                                                             \
+            npy_int64 index = at[i];                                                                   \
+            index += index < 0 ? size : 0;                                                             \
+            is_out |= (npy_uint64)index >= (npy_uint64)size;                                           \
+            offsets[i] = (adds ? offsets[i] : 0) + index * step;                                       \
+        }                                                                                              \
+        return is_out != 0;                                                                            \
     }
-    return is_out != 0;
-}
+
+PLACE_PACKED(place_int32, npy_int32)
+PLACE_PACKED(place_int64, npy_int64)
 
 /* Where in x the next places lie, from number `first` of the common shape on, n of one row along its last axis. */
 static int
@@ -331,16 +335,17 @@ find_offsets(const Walk *walk, npy_intp first, npy_intp n, npy_intp *offsets)
             rest /= walk->shape[axis];
         }
         npy_intp stride = walk->strides[k][walk->nd - 1];
-        if (walk->places[k].kind == -8 && stride == 8) {
-            const npy_int64 *packed = (const npy_int64 *)at;
-            is_out |= k > 0 ? place_packed(offsets, n, packed, walk->sizes[k], walk->steps[k], 1)
-                            : place_packed(offsets, n, packed, walk->sizes[k], walk->steps[k], 0);
+        int kind = walk->places[k].kind;
+        if (stride == -kind && (kind == -8 || kind == -4)) {
+            is_out |= kind == -8
+                          ? place_int64(offsets, n, (const npy_int64 *)at, walk->sizes[k], walk->steps[k], k > 0)
+                          : place_int32(offsets, n, (const npy_int32 *)at, walk->sizes[k], walk->steps[k], k > 0);
             continue;
         }
         if (k == 0) {
             memset(offsets, 0, (size_t)n * sizeof *offsets);
         }
-        is_out |= adder_of(walk->places[k].kind)(offsets, n, at, stride, walk->sizes[k], walk->steps[k]);
+        is_out |= adder_of(kind)(offsets, n, at, stride, walk->sizes[k], walk->steps[k]);
     }
     return is_out;
 }
