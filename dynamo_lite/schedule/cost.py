@@ -489,6 +489,9 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
         return NUMPY_VIEW
     if node.op in _MASKED:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
+    if node.op == "ufunc_out" and node.params.get("where"):
+        read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
+        return NUMPY_CALL + NS_PER_BYTE * read + MASK_BRANCH_NS * _count(node.array_type.shape, env)
     if node.op == "cross" and node.array_type.dtype.char in "fd":
         return NUMPY_CROSS
     sums = taken_apart(node)
