@@ -186,10 +186,7 @@ class _Assembler:
         values = [self.before(arg, result.dtype) for arg in args]
         if not all(map(self.is_settled, (*sizes, *result.shape))):
             return None
-        if result.ndim == 1:
-            made = self.new(node)
-        else:
-            made = self.orders.allocate_if_known(self.graph, node)
+        made = self.new(node) if result.ndim == 1 else self.orders.allocate_if_known(self.graph, node)
         if made is None:
             return None
         self.row(made, axis, list(zip(values, sizes, strict=True)), node)

@@ -22,15 +22,20 @@ from dynamo_lite.ops.vector_math import looks_at_strides
 
 # Functions that report nothing of any numbers, and such as report nothing of ones.
 _QUIET = frozenset(
-    ("absolute", "negative", "positive", "copysign", "sign", "isnan", "isinf", "isfinite", "signbit", "invert")
-    + ("logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor")
+    (
+        *("absolute", "negative", "positive", "copysign", "sign", "isnan", "isinf", "isfinite", "signbit", "invert"),
+        *("logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"),
+    )
 )
 _QUIET_OF_ONES = frozenset(
-    ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "float_power", "sqrt", "square", "cbrt")
-    + ("reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos")
-    + ("arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "hypot", "maximum", "minimum", "fmax", "fmin")
-    + ("floor", "ceil", "trunc", "rint", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-    + ("deg2rad", "rad2deg", "radians", "degrees")
+    (
+        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "float_power"),
+        *("reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
+        *("arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "hypot", "maximum", "minimum"),
+        *("sqrt", "square", "arcsin", "arccos", "fmax", "fmin", "cbrt", "floor", "ceil", "trunc", "rint"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+        *("deg2rad", "rad2deg", "radians", "degrees"),
+    )
 )
 _MADE = frozenset(("empty", "empty_like", "zeros", "zeros_like", "full", "full_like", "copy"))
 _DTYPES = "?bhilqBHILQfd"

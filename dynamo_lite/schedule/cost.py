@@ -46,6 +46,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.products import taken_apart
 from dynamo_lite.schedule.call import Evaluation, call, is_linalg
 from dynamo_lite.schedule.fresh import LARGE_PER_BYTE, fresh_time, handed_out, made_time
+from dynamo_lite.schedule.gathers import gather_time
 from dynamo_lite.schedule.growth import growing
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.layers import bytes_besides, waits_for_the_next
@@ -95,9 +96,6 @@ BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of
 }
 SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
 RANKED_ROW = {"sort": abi.MOST_SORTED, "median": abi.MOST_MEDIAN}  # what csrc/ranks.c takes
-GATHER_CAST_NS = 1.0  # of an index array of less than 8 bytes, which NumPy converts; of one that gathers rows
-GATHER_ROW_NS = 6.0
-GATHER_PLACE_NS = 0.7  # by several index arrays, or behind whole axes
 NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
@@ -515,12 +513,8 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
 def _besides(node: Node, env: Env) -> float:
     """What NumPy takes more than a function of csrc that a program calls in its place."""
     operands = [arg.array_type for arg in node.args if isinstance(arg, Node)]
-    if node.op == "advanced_index" and _takes_rows(node):
-        x, index = operands
-        of_element = GATHER_ROW_NS if x.ndim > 1 else GATHER_CAST_NS if index.dtype.itemsize < 8 else 0.0
-        return of_element * _count(index.shape, env)
-    if node.op == "advanced_index" and _takes_places(node):
-        return GATHER_PLACE_NS * _count(node.array_type.shape, env)
+    if node.op == "advanced_index":
+        return gather_time(node, lambda shape: _count(shape, env))
     of_call, of_element = BESIDES.get(call(node)[0], (0.0, 0.0)) if node.op in _REPLACED else (0.0, 0.0)
     if node.op.startswith("histogram") and operands[0].dtype.char not in COUNTED:
         return 0.0
@@ -533,20 +527,6 @@ def _besides(node: Node, env: Env) -> float:
         if _count((operands[0].shape[axis if isinstance(axis, int) else axis[0]],), env) > RANKED_ROW[node.op]:
             return 0.0
     return of_call + of_element * max((_count(type_.shape, env) for type_ in operands), default=0.0)
-
-
-def _takes_rows(node: Node) -> bool:
-    """Whether an index is one array for the first axis."""
-    key = call(node)[1][1]
-    first, *others = key if isinstance(key, tuple) else (key,)
-    return isinstance(first, Node) and all(isinstance(one, slice) and one == slice(None) for one in others)
-
-
-def _takes_places(node: Node) -> bool:
-    """Whether indices are arrays for axes that follow one another, among them whole axes alone (csrc/fancy.c)."""
-    key = call(node)[1][1]
-    kinds = ["." if isinstance(one, slice) and one == slice(None) else "i" if isinstance(one, Node) else "" for one in key]
-    return "" not in kinds and "i." not in "".join(kinds).rstrip(".") if isinstance(key, tuple) else False
 
 
 def _is_listed(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:

@@ -193,7 +193,7 @@ def test_whole_axes_of_size_one() -> None:
 
 
 def test_places_behind_whole_axes_are_found_here() -> None:
-    """Behind whole axes NumPy walks over indices with an iterator: patches of images are read in a third of the time."""
+    """Behind whole axes NumPy walks over indices with an iterator: patches of images take a third of the time."""
 
     def patches(x: Array, k: Array, i: Array, j: Array) -> Array:
         return x[:, k, i, j]
