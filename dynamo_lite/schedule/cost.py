@@ -96,7 +96,10 @@ BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of
 }
 SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
 RANKED_ROW = {"sort": abi.MOST_SORTED, "median": abi.MOST_MEDIAN}  # what csrc/ranks.c takes
-NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
+NUMPY_CROSS = 20000.0  # the same, and an element; of those dtypes of which it does not stay a call
+CROSS_NS = 1.2
+NUMPY_ISCLOSE = 9000.0  # the same
+ISCLOSE_NS = 1.0
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
 ROUTINE = 60.0  # the same of a program that is one routine; of each value that goes in, or comes out; of an array
@@ -491,7 +494,9 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
         read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
         return NUMPY_CALL + NS_PER_BYTE * read + MASK_BRANCH_NS * _count(node.array_type.shape, env)
     if node.op == "cross" and node.array_type.dtype.char in "fd":
-        return NUMPY_CROSS
+        return NUMPY_CROSS + CROSS_NS * _count(node.array_type.shape, env)
+    if node.op == "isclose":
+        return NUMPY_ISCLOSE + ISCLOSE_NS * _count(node.array_type.shape, env)
     sums = taken_apart(node)
     if sums is not None:
         return NUMPY_EINSUM + EINSUM_NS * _count(sums, env)
