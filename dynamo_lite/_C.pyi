@@ -89,6 +89,7 @@ class Abi(NamedTuple):
     RETURNED_MET_DOUBT: int
     RETURNED_FOLD: int
     RETURNED_DRAW: int
+    RETURNED_MET_CLIPPED: int
     WORD_LOOK: int
     WORD_RUN: int
     WORD_BUDGET: int
