@@ -26,8 +26,9 @@ _LENGTHS = (1, 3, 8, 19, 64)
 
 
 def compiled_extreme(op: Element, strict: bool) -> Element:
-    """An extreme of float32 or float64 as a compiled operation, instead of by NumPy's loop; any other as it is. strict: in
-    a kernel that expects NaNs."""
+    """An extreme of float32 or float64 as a compiled operation, instead of by NumPy's loop; any other as it is.
+
+    strict: in a kernel that expects NaNs."""
     known, name = known_extreme(op), _name_of(op)
     if known is not op or name is None:
         return known

@@ -98,8 +98,9 @@ SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
 RANKED_ROW = {"sort": abi.MOST_SORTED, "median": abi.MOST_MEDIAN}  # what csrc/ranks.c takes
 NUMPY_CROSS = 20000.0  # the same, and an element; of those dtypes of which it does not stay a call
 CROSS_NS = 1.2
-NUMPY_ISCLOSE = 9000.0  # the same
-ISCLOSE_NS = 1.0
+IN_PYTHON = {  # of functions that NumPy writes in Python and kernels compute: of a call, and an element
+    **{"isclose": (9000.0, 1.0), "nan_to_num": (7000.0, 0.7), "triu": (5500.0, 0.5), "tril": (5500.0, 0.5)}
+}
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
 ROUTINE = 60.0  # the same of a program that is one routine; of each value that goes in, or comes out; of an array
@@ -495,8 +496,10 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
         return NUMPY_CALL + NS_PER_BYTE * read + MASK_BRANCH_NS * _count(node.array_type.shape, env)
     if node.op == "cross" and node.array_type.dtype.char in "fd":
         return NUMPY_CROSS + CROSS_NS * _count(node.array_type.shape, env)
-    if node.op == "isclose":
-        return NUMPY_ISCLOSE + ISCLOSE_NS * _count(node.array_type.shape, env)
+    if node.op in IN_PYTHON:
+        of_call, of_element = IN_PYTHON[node.op]
+        traffic = sum(_bytes(arg, env) for arg in (node, *node.args) if isinstance(arg, Node))
+        return of_call + of_element * _count(node.array_type.shape, env) + NS_PER_BYTE * traffic
     sums = taken_apart(node)
     if sums is not None:
         return NUMPY_EINSUM + EINSUM_NS * _count(sums, env)

@@ -163,8 +163,8 @@ def test_targets_that_alternate(channels: int, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ("f4", "f8"))
 def test_clipped_nans(dtype: str) -> None:
-    """A NaN is clipped to itself by compiled code, which looks for it once there has been one; what is in doubt besides,
-    and what arises, is NumPy's."""
+    """A NaN is clipped to itself by compiled code, which looks for it once there has been one; what is in doubt besides
+    is NumPy's."""
     ordinary = np.linspace(-2.5, 2.5, 75).astype(dtype)
     with_nan, with_zero, infinite, at_zero = (ordinary.copy() for _ in range(4))
     with_nan[[0, 3, 40, 74]] = np.nan, -np.nan, np.nan, -np.nan
@@ -175,7 +175,8 @@ def test_clipped_nans(dtype: str) -> None:
     def picture(x: Array, y: Array) -> Array:
         return np.clip(x * 2, -1, 1) + 1, np.clip(x, y, 1.5), np.clip(x - x, 0, 1) * 0.5
 
-    pairs = [(with_nan, ordinary), (with_nan, at_zero), (with_zero, -at_zero), (ordinary, with_nan), (with_nan, with_nan)]
+    pairs = [(with_nan, ordinary), (with_nan, at_zero), (with_zero, -at_zero), (ordinary, with_nan)]
+    pairs.append((with_nan, with_nan))
     for first in (ordinary, with_nan, with_zero):
         same(picture, (first, ordinary), *pairs, (with_zero[::-1], ordinary), (with_nan[::2], ordinary[::2]))
     with np.errstate(invalid="ignore"):
