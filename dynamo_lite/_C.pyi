@@ -365,6 +365,18 @@ def add_accumulate(function: Any, array: Any, axis: int, /) -> Any:
 def multiply_accumulate(function: Any, array: Any, axis: int, /) -> Any:
     """The same of np.multiply.accumulate."""
 
+def maximum_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.maximum.accumulate."""
+
+def minimum_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.minimum.accumulate."""
+
+def fmax_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.fmax.accumulate."""
+
+def fmin_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.fmin.accumulate."""
+
 def interp(compiled: Any, x: Any, xp: Any, fp: Any, /) -> Any:
     """What NumPy's compiled function gives of the others."""
 

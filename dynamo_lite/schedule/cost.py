@@ -90,7 +90,8 @@ NUMPY_EINSUM = 3000.0  # of few products, which kernels compute; and a product
 EINSUM_NS = 1.5
 BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of csrc in place of NumPy's: of a call,
     **{_C.histogram: (40000.0, 6.0), _C.median: (9000.0, 0.0)},  # and of an element of the operand with most
-    **{_C.add_accumulate: (200.0, 1.5), _C.multiply_accumulate: (200.0, 1.5)},
+    **{_C.add_accumulate: (200.0, 1.5), _C.multiply_accumulate: (200.0, 1.5), _C.maximum_accumulate: (200.0, 1.5)},
+    **{_C.minimum_accumulate: (200.0, 1.5), _C.fmax_accumulate: (200.0, 1.5), _C.fmin_accumulate: (200.0, 1.5)},
     **{_C.searchsorted: (0.0, 5.0), _C.interp: (0.0, 5.0), _C.argmax: (0.0, 1.5), _C.argmin: (0.0, 1.5)},
     **{_C.sort_rows: (0.0, 3.0), _C.median_rows: (9000.0, 6.0)},
 }
