@@ -104,7 +104,8 @@ def test_extremes_so_far(name: str, dtype: str) -> None:
     random = np.random.default_rng(3)
     ufunc = getattr(np, name)
     for _ in range(200):
-        x = np.where(random.random((5, 9)) < 0.2, random.choice(special, (5, 9)), random.normal(size=(5, 9))).astype(dtype)
+        rare, often = random.choice(special, (5, 9)), random.normal(size=(5, 9)).astype(dtype)
+        x = np.where(random.random((5, 9)) < 0.2, rare, often)
         for one in (x, x[0]):
             for axis in range(one.ndim):
                 found = EXTREMES[name](ufunc.accumulate, one, axis)
