@@ -1,17 +1,21 @@
 /* x[i], x[i, j] and stores by such index arrays, without a call of NumPy's.
 
    NumPy walks over index arrays with an iterator that costs 5 ns an element for two of them, and more where rows are
-   copied. Here the places are computed first, then the elements are copied. Only what NumPy lays out in C order is done:
-   index arrays for the first axes, each of which has its axes in C order or repeats along them, and rows that lie packed.
+   copied. Here the places are computed first, then the elements are copied. Only what NumPy walks over in C order is done:
+   index arrays each of which has its axes in C order or repeats along them, and rows behind them that lie packed. What is
+   read behind whole axes, x[:, i], NumPy makes with the indices' axes first in memory, and hands out a view.
    INVARIANT: all places are known to lie inside before anything is stored. Whatever is not as usual, an index out of
    range included, is left to the call, and so to NumPy. */
 #include "gather.h"
+
+#include "clones.h"
 #include "slot.h"
 
 #include <string.h>
 
 enum {
     CHUNK = 512,                  /* places that are computed at once */
+    FEW = 8,                      /* places behind whole axes */
     MOST = 1 << 20,               /* elements copied without letting other threads run; more are not stored */
 };
 
@@ -31,7 +35,10 @@ typedef struct {
     npy_intp strides[DL_MAX_PLACES][DL_MAX_DIMS];
     npy_intp sizes[DL_MAX_PLACES], steps[DL_MAX_PLACES];    /* of x along the axis that each is for */
     Place places[DL_MAX_PLACES];
-    npy_intp block, row;                                    /* bytes and elements of what lies at one place */
+    npy_intp block, row;                                    /* bytes and elements of what lies packed at one place */
+    int before;                                             /* whole axes of x before those that have indices, */
+    npy_intp copies;                                        /* and how many blocks a place therefore has */
+    npy_intp sides[DL_MAX_DIMS], side_strides[DL_MAX_DIMS];
 } Walk;
 
 /* ---- build ---- */
@@ -64,7 +71,7 @@ is_index(PyObject *item)
     return slot ? slot->kind == DL_SLOT_REG || slot->kind == DL_SLOT_NUMBER : PyLong_CheckExact(item);
 }
 
-/* The indices of a key; 0 where it holds something else than these and whole axes behind them. */
+/* The indices of a key; 0 where it holds something else than these and whole axes before and behind them. */
 static int
 read_key(PyObject *key, DlFancy *fancy)
 {
@@ -75,10 +82,13 @@ read_key(PyObject *key, DlFancy *fancy)
         return fancy->n_places;
     }
     Py_ssize_t n = PyTuple_GET_SIZE(slot->items), i = 0;
-    for (; i < n && i < DL_MAX_PLACES && is_index(PyTuple_GET_ITEM(slot->items, i)); i++) {
-        fancy->places[i] = PyTuple_GET_ITEM(slot->items, i);
+    for (; i < n && is_whole(PyTuple_GET_ITEM(slot->items, i)); i++) {
     }
-    fancy->n_places = (int)i;
+    fancy->before = (int)i;
+    for (; i < n && i < fancy->before + DL_MAX_PLACES && is_index(PyTuple_GET_ITEM(slot->items, i)); i++) {
+        fancy->places[i - fancy->before] = PyTuple_GET_ITEM(slot->items, i);
+    }
+    fancy->n_places = (int)i - fancy->before;
     for (; i < n && is_whole(PyTuple_GET_ITEM(slot->items, i)); i++) {
     }
     return i == n && fancy->n_places > 0;
@@ -103,7 +113,7 @@ dl_fancy_build(DlCallStep *step)
     }
     DlFancy found = {.value = stores ? PyTuple_GET_ITEM(step->template, 2) : NULL};
     if (!register_of(PyTuple_GET_ITEM(step->template, 0), &found.x)
-        || !read_key(PyTuple_GET_ITEM(step->template, 1), &found)) {
+        || !read_key(PyTuple_GET_ITEM(step->template, 1), &found) || (stores && found.before > 0)) {
         return 0;
     }
     step->fancy = found;
@@ -119,15 +129,17 @@ has_packed_rows(const DlReg *reg, int first)
     return dl_is_packed(PyDataType_ELSIZE(reg->descr), reg->nd - first, reg->shape + first, reg->strides + first);
 }
 
-/* Whether NumPy lays out a result's axes from `first` on as they stand in reg. It sorts them by their strides, also by
-   those of axes of size 1. */
+/* Whether NumPy lays out the axes that have no index as they stand in reg, `before` first ones and those from `first` on.
+   It sorts them by their strides, also by those of axes of size 1. */
 static int
-is_sorted(const DlReg *reg, int first)
+is_sorted(const DlReg *reg, int before, int first)
 {
-    for (int axis = reg->nd - 1; axis >= first; axis--) {
-        if (reg->strides[axis] < 0 || (axis > first && reg->strides[axis] > reg->strides[axis - 1])) {
+    npy_intp least = NPY_MAX_INTP;
+    for (int axis = before > 0 ? 0 : first; axis < reg->nd; axis = axis + 1 == before ? first : axis + 1) {
+        if (reg->strides[axis] < 0 || reg->strides[axis] > least) {
             return 0;
         }
+        least = reg->strides[axis];
     }
     return 1;
 }
@@ -175,8 +187,8 @@ add_place(Walk *walk, DlRun *run, const DlReg *x, PyObject *item)
             place->strides = reg->strides;
         }
     }
-    walk->sizes[k] = x->shape[k];
-    walk->steps[k] = x->strides[k];
+    walk->sizes[k] = x->shape[walk->before + k];
+    walk->steps[k] = x->strides[walk->before + k];
     walk->n_places++;
     walk->nd = place->nd > walk->nd ? place->nd : walk->nd;
     return 1;
@@ -222,23 +234,31 @@ static int
 begin_walk(Walk *walk, DlRun *run, const DlFancy *fancy)
 {
     const DlReg *x = &run->regs[fancy->x];
-    if (x->kind != DL_ARRAY || x->nd < fancy->n_places || !has_packed_rows(x, fancy->n_places)
+    int behind = fancy->before + fancy->n_places;
+    if (x->kind != DL_ARRAY || x->nd < behind || !has_packed_rows(x, behind)
         || !(PyTypeNum_ISNUMBER(x->descr->type_num) || PyTypeNum_ISBOOL(x->descr->type_num))) {
         return 0;
     }
     walk->nd = walk->n_places = 0;
+    walk->before = fancy->before;
     for (int k = 0; k < fancy->n_places; k++) {
         if (!add_place(walk, run, x, fancy->places[k])) {
             return 0;
         }
     }
-    walk->row = 1;
-    for (int axis = fancy->n_places; axis < x->nd; axis++) {
+    walk->row = walk->copies = 1;
+    for (int axis = behind; axis < x->nd; axis++) {
         walk->row *= x->shape[axis];
+    }
+    for (int axis = 0; axis < walk->before; axis++) {
+        walk->sides[axis] = x->shape[axis];
+        walk->side_strides[axis] = x->strides[axis];
+        walk->copies *= x->shape[axis];
     }
     walk->block = walk->row * PyDataType_ELSIZE(x->descr);
     return walk->nd > 0 && walk->nd + x->nd - fancy->n_places <= DL_MAX_DIMS && find_shape(walk) && walk->row > 0
-           && walk->n <= NPY_MAX_INTP / walk->block;
+           && walk->copies > 0 && walk->copies <= NPY_MAX_INTP / walk->block
+           && walk->n <= NPY_MAX_INTP / walk->block / walk->copies;
 }
 
 /* Add to n offsets what the indices at `at` reach in an axis; 1 where one of them is out of range. */
@@ -284,11 +304,28 @@ adder_of(int kind)
     }
 }
 
+/* The same of packed indices of 4 or 8 bytes, in vectors; adds: 0 where nothing is there yet. */
+#define PLACE_PACKED(NAME, TYPE)                                                                       \
+    FOR_THIS_CPU                                                                                       \
+    static int NAME(npy_intp *restrict offsets, npy_intp n, const TYPE *restrict at, npy_intp size, npy_intp step, int adds) \
+    {                                                                                                  \
+        npy_int64 is_out = 0;                                                                          \
+        for (npy_intp i = 0; i < n; i++) {                                                             \
+            npy_int64 index = at[i];                                                                   \
+            index += index < 0 ? size : 0;                                                             \
+            is_out |= (npy_uint64)index >= (npy_uint64)size;                                           \
+            offsets[i] = (adds ? offsets[i] : 0) + index * step;                                       \
+        }                                                                                              \
+        return is_out != 0;                                                                            \
+    }
+
+PLACE_PACKED(place_int32, npy_int32)
+PLACE_PACKED(place_int64, npy_int64)
+
 /* Where in x the next places lie, from number `first` of the common shape on, n of one row along its last axis. */
 static int
 find_offsets(const Walk *walk, npy_intp first, npy_intp n, npy_intp *offsets)
 {
-    memset(offsets, 0, (size_t)n * sizeof *offsets);
     int is_out = 0;
     for (int k = 0; k < walk->n_places; k++) {
         const char *at = walk->places[k].data;
@@ -297,8 +334,18 @@ find_offsets(const Walk *walk, npy_intp first, npy_intp n, npy_intp *offsets)
             at += rest % walk->shape[axis] * walk->strides[k][axis];
             rest /= walk->shape[axis];
         }
-        AddIndices add = adder_of(walk->places[k].kind);
-        is_out |= add(offsets, n, at, walk->strides[k][walk->nd - 1], walk->sizes[k], walk->steps[k]);
+        npy_intp stride = walk->strides[k][walk->nd - 1];
+        int kind = walk->places[k].kind;
+        if (stride == -kind && (kind == -8 || kind == -4)) {
+            is_out |= kind == -8
+                          ? place_int64(offsets, n, (const npy_int64 *)at, walk->sizes[k], walk->steps[k], k > 0)
+                          : place_int32(offsets, n, (const npy_int32 *)at, walk->sizes[k], walk->steps[k], k > 0);
+            continue;
+        }
+        if (k == 0) {
+            memset(offsets, 0, (size_t)n * sizeof *offsets);
+        }
+        is_out |= adder_of(kind)(offsets, n, at, stride, walk->sizes[k], walk->steps[k]);
     }
     return is_out;
 }
@@ -356,6 +403,61 @@ copy_blocks(char *x, const npy_intp *offsets, npy_intp n, char *packed, npy_intp
     case 32: COPY_BLOCKS(32)
     default: COPY_BLOCKS((size_t)block)
     }
+}
+
+/* Copy n blocks that lie `stride` bytes apart. */
+#define COPY_EVENLY(BYTES)                                                                                    \
+    for (npy_intp i = 0; i < n; i++) {                                                                        \
+        memcpy(packed + i * block, x + i * stride, BYTES);                                                    \
+    }                                                                                                         \
+    break;
+
+static void
+copy_evenly(const char *x, npy_intp stride, npy_intp n, char *packed, npy_intp block)
+{
+    switch (block) {
+    case 4: COPY_EVENLY(4)
+    case 8: COPY_EVENLY(8)
+    default: COPY_EVENLY((size_t)block)
+    }
+}
+
+/* Copy n places of x, each with a block for every place of the whole axes before it, from `axis` of these on. at: the number
+   of the first of these blocks, in units of those that are gone through from here on. */
+static void
+copy_sides(const Walk *walk, char *x, const npy_intp *offsets, npy_intp n, char *packed, int axis, npy_intp at)
+{
+    if (axis == walk->before) {
+        copy_blocks(x, offsets, n, packed + at * walk->block, walk->copies * walk->block, walk->block, 0);
+        return;
+    }
+    npy_intp size = walk->sides[axis], stride = walk->side_strides[axis];
+    if (axis == walk->before - 1 && n < FEW) { /* what lies side by side is written side by side */
+        for (npy_intp i = 0; i < n; i++) {
+            copy_evenly(x + offsets[i], stride, size, packed + (i * walk->copies + at * size) * walk->block, walk->block);
+        }
+        return;
+    }
+    for (npy_intp i = 0; i < size; i++) {
+        copy_sides(walk, x + i * stride, offsets, n, packed, axis + 1, at * size + i);
+    }
+}
+
+/* Join whole axes that go on evenly, so that sides are long. */
+static void
+join_sides(Walk *walk)
+{
+    int kept = 0;
+    for (int axis = 1; axis < walk->before; axis++) {
+        if (walk->side_strides[kept] == walk->side_strides[axis] * walk->sides[axis]) {
+            walk->sides[kept] *= walk->sides[axis];
+        }
+        else {
+            walk->sides[++kept] = walk->sides[axis];
+        }
+        walk->side_strides[kept] = walk->side_strides[axis];
+    }
+    walk->before = walk->before > 0 ? kept + 1 : 0;
 }
 
 /* x[i] by one index array: n elements of `bytes`, packed into `out`; 1 where an index is out of range. */
@@ -420,7 +522,7 @@ static int
 gather(const Walk *walk, const DlReg *x, char *out)
 {
     npy_intp offsets[CHUNK], length = walk->shape[walk->nd - 1];
-    if (walk->n_places == 1 && walk->nd == 1 && walk->sizes[0] > 0) {
+    if (walk->n_places == 1 && walk->nd == 1 && walk->sizes[0] > 0 && walk->before == 0) {
         return take_elements(walk, x, out);
     }
     for (npy_intp first = 0; first < walk->n;) {
@@ -428,10 +530,28 @@ gather(const Walk *walk, const DlReg *x, char *out)
         if (find_offsets(walk, first, n, offsets)) {
             return 1;
         }
-        copy_blocks(x->data, offsets, n, out + first * walk->block, walk->block, walk->block, 0);
+        copy_sides(walk, x->data, offsets, n, out + first * walk->copies * walk->block, 0, 0);
         first += n;
     }
     return 0;
+}
+
+/* The array as NumPy hands it out: the whole axes before those with indices first. Steals `array`; NULL with an error. */
+static PyObject *
+turned(const Walk *walk, PyObject *array)
+{
+    if (walk->before == 0) {
+        return array;
+    }
+    npy_intp order[DL_MAX_DIMS];
+    int nd = PyArray_NDIM((PyArrayObject *)array);
+    for (int axis = 0; axis < nd; axis++) {
+        order[axis] = axis < walk->before ? walk->nd + axis : axis < walk->before + walk->nd ? axis - walk->before : axis;
+    }
+    PyArray_Dims axes = {order, nd};
+    PyObject *view = PyArray_Transpose((PyArrayObject *)array, &axes);
+    Py_DECREF(array);
+    return view;
 }
 
 static DlStatus
@@ -439,28 +559,36 @@ get(DlRun *run, const DlCallStep *step, Walk *walk)
 {
     const DlType *type = &step->types[0];
     const DlReg *x = &run->regs[step->fancy.x];
-    npy_intp shape[DL_MAX_DIMS], expected[DL_MAX_DIMS];
-    int nd = walk->nd;
-    memcpy(shape, walk->shape, (size_t)nd * sizeof *shape);
-    for (int axis = walk->n_places; axis < x->nd; axis++) {
-        shape[nd++] = x->shape[axis];
-    }
-    if (!is_sorted(x, walk->n_places)) {
+    npy_intp lies[DL_MAX_DIMS], shape[DL_MAX_DIMS], expected[DL_MAX_DIMS];
+    int before = walk->before, behind = before + walk->n_places, nd = walk->nd + x->nd - walk->n_places;
+    memcpy(lies, walk->shape, (size_t)walk->nd * sizeof *lies);
+    memcpy(lies + walk->nd, x->shape, (size_t)before * sizeof *lies);
+    memcpy(lies + walk->nd + before, x->shape + behind, (size_t)(x->nd - behind) * sizeof *lies);
+    memcpy(shape, x->shape, (size_t)before * sizeof *shape);
+    memcpy(shape + before, walk->shape, (size_t)walk->nd * sizeof *shape);
+    memcpy(shape + before + walk->nd, x->shape + behind, (size_t)(x->nd - behind) * sizeof *shape);
+    if (!is_sorted(x, before, behind)) {
         return 2;
     }
     if (type->scalar || type->shape.n != nd || type->descr->type_num != x->descr->type_num
         || dl_dims_get(run, &type->shape, expected) || memcmp(shape, expected, (size_t)nd * sizeof *shape) != 0) {
         return 2;
     }
-    PyObject *array = dl_pool_array(run, type->descr, nd, shape, NULL);
+    PyObject *array = dl_pool_array(run, type->descr, nd, lies, NULL);
     if (array == NULL) {
         PyErr_Clear(); /* NumPy says what there is no memory for */
         return 2;
     }
-    join_axes(walk);
     char *out = PyArray_BYTES((PyArrayObject *)array);
+    PyObject *made = turned(walk, array);
+    if (made == NULL) {
+        PyErr_Clear();
+        return 2;
+    }
+    join_axes(walk);
+    join_sides(walk);
     int is_out;
-    if (walk->n <= MOST / walk->row) {
+    if (walk->n <= MOST / walk->row / walk->copies) {
         is_out = gather(walk, x, out);
     }
     else {
@@ -469,10 +597,15 @@ get(DlRun *run, const DlCallStep *step, Walk *walk)
         Py_END_ALLOW_THREADS
     }
     if (is_out) {
-        Py_DECREF(array);
+        Py_DECREF(made);
         return 2;
     }
-    dl_reg_take_fresh(&run->regs[step->dsts[0]], array);
+    if (before > 0) {
+        dl_reg_take(&run->regs[step->dsts[0]], made); /* a view */
+    }
+    else {
+        dl_reg_take_fresh(&run->regs[step->dsts[0]], made);
+    }
     return 0;
 }
 

@@ -469,14 +469,15 @@ void
 dl_kernel_learn(DlRun *run, DlKernel *kernel, int32_t failed)
 {
     DlProgram *program = run->outermost->program;
-    if (failed & DL_RETURNED_MET_NAN) { /* by code that is not strict */
+    if (failed & (DL_RETURNED_MET_NAN | DL_RETURNED_MET_CLIPPED)) { /* by code that is not strict */
         kernel->care |= DL_STRICT;
         program->care |= DL_HAS_STRICT;
     }
     if (failed & DL_RETURNED_NAN) {
         program->care |= DL_EACH;
     }
-    else if (failed & DL_RETURNED_MET_NAN && (run->flags | dl_fp_get()) & DL_FP_INVALID) {
+    else if (failed & DL_RETURNED_MET_NAN && !(failed & DL_RETURNED_MET_CLIPPED) /* which compares NaNs */
+             && (run->flags | dl_fp_get()) & DL_FP_INVALID) {
         program->care |= DL_ARISEN;
     }
 }

@@ -89,6 +89,7 @@ class Abi(NamedTuple):
     RETURNED_MET_DOUBT: int
     RETURNED_FOLD: int
     RETURNED_DRAW: int
+    RETURNED_MET_CLIPPED: int
     WORD_LOOK: int
     WORD_RUN: int
     WORD_BUDGET: int
@@ -363,6 +364,18 @@ def add_accumulate(function: Any, array: Any, axis: int, /) -> Any:
 
 def multiply_accumulate(function: Any, array: Any, axis: int, /) -> Any:
     """The same of np.multiply.accumulate."""
+
+def maximum_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.maximum.accumulate."""
+
+def minimum_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.minimum.accumulate."""
+
+def fmax_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.fmax.accumulate."""
+
+def fmin_accumulate(function: Any, array: Any, axis: int, /) -> Any:
+    """The same of np.fmin.accumulate."""
 
 def interp(compiled: Any, x: Any, xp: Any, fp: Any, /) -> Any:
     """What NumPy's compiled function gives of the others."""

@@ -3,7 +3,8 @@
 Where one is less, everybody keeps the same. Of two zeros of unlike sign, and of NaNs, NumPy's loops keep the one or the
 other, by processor, version and maybe by where they stand in the array. It is tried out: if everywhere the first NaN is
 kept, and of two equal numbers the second, so it is compiled. If not, the compiled operation tells where it met such a
-pair (a lane in *doubt*), and the kernel goes by NumPy's loops from the next run on.
+pair (a lane in *doubt*), and the kernel goes by NumPy's loops from the next run on. What is clipped to numbers and is
+NaN stays that NaN, which is tried out as well; only kernels that have met a NaN look for that.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite.program.element_ops import BOOL, EXTREMES, ROWS
+from dynamo_lite.program.element_ops import BOOL, EXTREMES, PLAIN_CLIP, ROWS
 from dynamo_lite.program.ir import DType, Element, Value
 
 Array = np.ndarray[Any, Any]
@@ -24,13 +25,18 @@ _SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan)
 _LENGTHS = (1, 3, 8, 19, 64)
 
 
-def compiled_extreme(op: Element) -> Element:
-    """An extreme of float32 or float64 as a compiled operation, instead of by NumPy's loop; any other as it is."""
+def compiled_extreme(op: Element, strict: bool) -> Element:
+    """An extreme of float32 or float64 as a compiled operation, instead of by NumPy's loop; any other as it is.
+
+    strict: in a kernel that expects NaNs."""
     known, name = known_extreme(op), _name_of(op)
     if known is not op or name is None:
         return known
     (result,) = op.results
-    return Element(f"{name}_or_doubt", op.operands, (result, Value(f"{result.name}.doubt", BOOL)))
+    if name == "clip" and strict and not clips_to_itself(result.dtype):
+        return op
+    doubted = PLAIN_CLIP if name == "clip" and not strict else f"{name}_or_doubt"
+    return Element(doubted, op.operands, (result, Value(f"{result.name}.doubt", BOOL)))
 
 
 def known_extreme(op: Element) -> Element:
@@ -64,6 +70,19 @@ def is_known(name: str, dtype: DType) -> bool:
                 ufunc(first, *operands[1:], out=out)
                 if _bits(out).tobytes() != _bits(expected).tobytes():
                     return False
+    return True
+
+
+@functools.cache
+def clips_to_itself(dtype: DType) -> bool:
+    """Whether NumPy's clip of a NaN, by bounds that are numbers, is that NaN, wherever it stands."""
+    numbers = [one for one in _SPECIAL if one == one]
+    sets = np.array(np.meshgrid([np.nan, -np.nan, 1.0], numbers, numbers), dtype).reshape(3, -1)
+    with np.errstate(all="ignore"):
+        for operands in _spread(sets):
+            found, is_nan = EXTREMES["clip"](*operands), np.isnan(operands[0])
+            if not np.array_equal(_bits(found)[is_nan], _bits(operands[0])[is_nan]):
+                return False
     return True
 
 

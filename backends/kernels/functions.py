@@ -66,7 +66,7 @@ def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
 
 def _compiled(op: Element, strict: bool) -> Element:
     """The operation, compiled where its bits are known but for what is in doubt."""
-    return compiled_length(compiled_division(compiled_extreme(op), strict), strict)
+    return compiled_length(compiled_division(compiled_extreme(op, strict), strict), strict)
 
 
 def machine(loop: Loop) -> Machine | None:

@@ -44,8 +44,10 @@ def _fix_rows(tracer: Tracer, bound: ops.Bound) -> None:
         return
     if not any(map(tracer.varies, shape)):
         sizes = [int(tracer.hint(size)) for size in shape]  # type: ignore[arg-type]
+        others = sizes[:axis] + sizes[axis + 1 :]
         least = MANY if (len(shape), axis) == (2, 0) else sizes[axis] + 1
-        if sizes[axis] <= ONE_BY_ONE and min(sizes[:axis] + sizes[axis + 1 :]) >= least:
+        is_short = min(others) >= least or (len(shape) == 3 and max(others) >= MANY)  # of many small matrices, too
+        if sizes[axis] <= ONE_BY_ONE and is_short:
             tracer.specialise(NumberValue(None, shape[axis]))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower.assemble import assemble
+from dynamo_lite.lower.chosen import chosen
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.columns import columns
 from dynamo_lite.lower.dead_code import dead_code
@@ -57,6 +58,7 @@ def _lower(result: Graph, orders: Orders) -> None:
     numbers(result)
     dead_code(result)
     products(result)
+    chosen(result)
     assemble(result, orders)
     dead_code(result)
     if orders.lies is None:

@@ -4,6 +4,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
 
     %array_of: float64[2] = array_of(%a, %b)             ->  %e = empty; store(%e[0], %a); store(%e[1], %b)
     %stack: float64[2, s0] = stack(%x, %y)               ->  %e = empty; store(%e[0], %x); store(%e[1], %y)
+    %concatenate: float64[s0, 2] = concatenate(%x[:, newaxis], %y[:, newaxis], axis=1)  ->  the same as of np.stack
     %concatenate: float64[s0+s1] = concatenate(%x, %y)   ->  %e = empty; store(%e[:s0], %x); store(%e[s0:], %y)
     %pad: float64[s0+2] = pad(%x, 1, edge)               ->  %e = empty; store(%e[1:-1], %x); store(%e[:1], %e[1:2])...
     %insert: float64[s0+1] = insert(%x, 0, 2.0)          ->  %e = empty; store(%e[:1], 2.0); store(%e[1:], %x)
@@ -108,10 +109,12 @@ class _Assembler:
         """Whether it is known whether a size is 1: types rest on that."""
         return self.graph.facts.decide(make("eq", size, 1)) is not None
 
-    def filled(self, node: Node, indices: Iterable[tuple[Any, ...]], part: ArrayType) -> Node:
-        """A new array with each operand of `node` stored where its index tells."""
+    def filled(
+        self, node: Node, indices: Iterable[tuple[Any, ...]], part: ArrayType, args: Sequence[Argument] | None = None
+    ) -> Node:
+        """A new array with each operand, of `node` if no others are given, stored where its index tells."""
         made = self.new(node)
-        for index, item in zip(indices, node.args, strict=True):
+        for index, item in zip(indices, node.args if args is None else args, strict=True):
             self.store(self.view(made, index, part.shape, node), item, node)
         return made
 
@@ -144,23 +147,27 @@ class _Assembler:
         return self.filled(node, [(*place, *whole) for place in itertools.product(*map(range, outer))], part)
 
     def stack(self, node: Node) -> Node | None:
+        return self.stacked(node, node.args)
+
+    def stacked(self, node: Node, args: Sequence[Argument]) -> Node | None:
         """Of vectors NumPy makes a packed array in C order, however they lie, and of planes in C order as well."""
         result, axis = node.array_type, node.params["axis"]
-        types = {arg.array_type.dtype if isinstance(arg, Node) else None for arg in node.args}
-        if types != {result.dtype} or len(node.args) > MOST_STORES or result.dtype.kind not in "biufc":
+        types = {arg.array_type.dtype if isinstance(arg, Node) else None for arg in args}
+        if types != {result.dtype} or len(args) > MOST_STORES or result.dtype.kind not in "biufc":
             return None
-        if result.ndim > 3 or (result.ndim == 3 and not self.lie_packed(node)):
+        if result.ndim > 3 or (result.ndim == 3 and not self.lie_packed(args)):
             return None
         before, behind = (WHOLE,) * axis, (WHOLE,) * (result.ndim - 1 - axis)
-        indices: list[tuple[Any, ...]] = [(*before, place, *behind) for place in range(len(node.args))]
-        return self.filled(node, indices, ArrayType(result.dtype, (*result.shape[:axis], *result.shape[axis + 1 :])))
+        indices: list[tuple[Any, ...]] = [(*before, place, *behind) for place in range(len(args))]
+        part = ArrayType(result.dtype, (*result.shape[:axis], *result.shape[axis + 1 :]))
+        return self.filled(node, indices, part, args)
 
-    def lie_packed(self, node: Node) -> bool:
+    def lie_packed(self, args: Sequence[Argument]) -> bool:
         """Whether it is known what the order of axes of the operands follows from; the program declines where that is
         not C order."""
-        known = [self.orders.of(arg) for arg in node.args if isinstance(arg, Node)]
+        known = [self.orders.of(arg) for arg in args if isinstance(arg, Node)]
         order = (PACKED, *(array for one in known for array in one or ()))
-        if 1 in node.args[0].array_type.shape or None in known or not self.orders.may_have(order, 0):  # type: ignore[union-attr]
+        if 1 in args[0].array_type.shape or None in known or not self.orders.may_have(order, 0):  # type: ignore[union-attr]
             return False
         self.orders.require(self.graph, order)
         return True
@@ -172,13 +179,14 @@ class _Assembler:
         sizes = [arg.array_type.shape[axis] for arg in args]
         if len(args) > MOST_STORES or not all(_goes_into(arg.array_type.dtype, result.dtype) for arg in args):
             return None
+        if None not in (sources := [_without_new_axis(arg, axis) for arg in args]):
+            made = self.stacked(node, [source for source in sources if source is not None])
+            if made is not None:
+                return made
         values = [self.before(arg, result.dtype) for arg in args]
         if not all(map(self.is_settled, (*sizes, *result.shape))):
             return None
-        if result.ndim == 1:
-            made: Node | None = self.new(node)
-        else:
-            made = self.orders.allocate_if_known(self.graph, node)
+        made = self.new(node) if result.ndim == 1 else self.orders.allocate_if_known(self.graph, node)
         if made is None:
             return None
         self.row(made, axis, list(zip(values, sizes, strict=True)), node)
@@ -374,6 +382,15 @@ class _Assembler:
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biufc" and dtype.char not in "egG"
+
+
+def _without_new_axis(value: Node, axis: int) -> Node | None:
+    """Of a view x[..., newaxis], which adds this axis and nothing else, the array x."""
+    if value.kind is not NodeKind.CALL or value.op != "basic_index" or not isinstance(value.args[0], Node):
+        return None
+    index = value.params["index"]
+    is_added = len(index) == value.array_type.ndim == value.args[0].array_type.ndim + 1 and index[axis] is None
+    return value.args[0] if is_added and all(one == WHOLE for one in (*index[:axis], *index[axis + 1 :])) else None
 
 
 def _goes_into(source: np.dtype[Any], dtype: np.dtype[Any]) -> bool:

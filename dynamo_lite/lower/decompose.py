@@ -11,6 +11,9 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %divide: float64[s0] = divide(%x, 4.0)        ->  %multiply: float64[s0] = multiply(%x, 0.25)
     %remainder: int64[s0] = remainder(%x, 8)      ->  %bitwise_and: int64[s0] = bitwise_and(%x, 7)
     %radians: float64[s0] = radians(%x)           ->  %multiply: float64[s0] = multiply(%x, 0.017453292519943295)
+    %triu: float64[s0, s1] = triu(%x, 1)          ->  %r = arange(s0)[:, newaxis]; %c = arange(0, s1); ...
+                                                      %g = greater_equal(%r, %c); where(%g, 0.0, %x)
+    %nan_to_num: float64[s0] = nan_to_num(%x)     ->  %c = copy(%x); where(isnan(%c), 0.0, where(equal(%c, inf), ...
     %p: int64[s0] = searchsorted(%a, %x: float32) ->  %astype: float64[s0] = astype(%x); %p = searchsorted(%a, %astype)
 
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
@@ -32,7 +35,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
-from dynamo_lite.graph.scalar import Scalar, is_symbolic, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
@@ -336,7 +339,57 @@ def _isclose(graph: Graph, node: Node) -> Node | None:
     return shown(close)
 
 
+def _nan_to_num(graph: Graph, node: Node) -> Node | None:
+    """A copy in which NaNs and infinities are replaced, by numbers of its dtype."""
+    (x,) = node.args
+    given, char = {name: node.params[name] for name in ("nan", "posinf", "neginf")}, node.array_type.dtype.char
+    if not isinstance(x, Node) or char not in "fd" or not node.array_type.ndim:
+        return None
+    largest = float(np.finfo(char).max)
+    numbers = [one for one in given.values() if one is not None]
+    if any(type(one) not in (int, float) or not abs(one) <= largest for one in numbers):
+        return None
+
+    def call(op: str, *args: Argument, **params: Any) -> Node:
+        type_ = infer(op, args, params, lambda condition: bool(graph.decides(condition)))
+        return graph.add_call(op, args, params, type_, node.location)
+
+    found = copied = call("copy", x, order="K")
+    for name, number in (("neginf", -largest), ("posinf", largest)):
+        value = number if given[name] is None else float(given[name])
+        found = call("where", call("equal", copied, math.copysign(math.inf, number)), value, found)
+    found = call("where", call("isnan", copied), float(given["nan"]), found)
+    return found if found.array_type == node.array_type else None
+
+
+def _triangle(graph: Graph, node: Node) -> Node | None:
+    """Zeros on one side of a diagonal, as NumPy chooses them by the numbers of rows and columns."""
+    (x,) = node.args
+    k = node.params["k"]
+    if not isinstance(x, Node) or x.array_type.ndim != 2 or x.array_type.dtype.char not in "?bhilqBHILQfd":
+        return None
+    if type(k) is not int:
+        return None
+
+    def call(op: str, dtype: np.dtype[Any], shape: tuple[Dim, ...], *args: Argument, **params: Any) -> Node:
+        return graph.add_call(op, args, params, ArrayType(dtype, shape), node.location)
+
+    (rows, columns), whole, number = x.array_type.shape, (None, None, None), np.dtype(np.int64)
+    k -= node.op == "triu"
+    down = call("arange", number, (rows,), 0, rows, 1)
+    across = call("arange", number, (columns,), -k, make("sub", columns, k), 1)
+    row = call("basic_index", number, (rows, 1), down, index=(whole, None), scalar=False)
+    column = call("basic_index", number, (1, columns), across, index=(None, whole), scalar=False)
+    below = call("greater_equal", np.dtype(np.bool_), (rows, columns), row, column)
+    zero = False if x.array_type.dtype.kind == "b" else 0
+    chosen = (x, zero) if node.op == "tril" else (zero, x)
+    return call("where", x.array_type.dtype, (rows, columns), below, *chosen)
+
+
 _RULES: Mapping[str, Rule] = {
+    "nan_to_num": _nan_to_num,
+    "tril": _triangle,
+    "triu": _triangle,
     "clip": _clip,
     "isclose": _isclose,
     "cross": _cross,

@@ -115,7 +115,12 @@ class Orders:
             return self.made(node, self.joined(operands))
         if REGISTRY[node.op].kind is not OpKind.ELEMENTWISE:
             return (node,)
-        return self.made(node, self.combined(node, operands)) if node.params.get("order", "K") == "K" else None
+        match node.params.get("order", "K"):
+            case "K":
+                return self.made(node, self.combined(node, operands))
+            case "C":
+                return (PACKED,)
+        return None
 
     def made(self, node: Node, order: Order | None) -> Order | None:
         """Of a new array that has this order if no axis has less than two elements. Without elements NumPy makes it in

@@ -23,7 +23,7 @@ from dynamo_lite.program.ir import Fold, Memref, Value
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Alloc, Call, Reduce, Reg, View
 
-EXTREMES: dict[np.ufunc, int] = {np.maximum: 0, np.minimum: 1}
+EXTREMES = {_C.maximum_accumulate: 0, _C.minimum_accumulate: 1}
 
 
 class FunctionBuilder(RearrangedBuilder):
@@ -38,9 +38,8 @@ class FunctionBuilder(RearrangedBuilder):
     }
 
     def call(self, step: Call, frame: Frame) -> None:
-        ufunc = getattr(step.function, "__self__", None)
-        if isinstance(ufunc, np.ufunc) and getattr(step.function, "__name__", "") == "accumulate" and ufunc in EXTREMES:
-            self.extremes(ufunc, step, frame)
+        if any(step.function is one for one in EXTREMES):
+            self.extremes(step, frame)
         else:
             super().call(step, frame)
 
@@ -97,16 +96,16 @@ class FunctionBuilder(RearrangedBuilder):
         product = self.computed("product_of", [self.memref(array)], FLOAT64, abi.RETURNED_FOLD)
         frame.registers[step.dst] = self.fresh(product)
 
-    def extremes(self, ufunc: np.ufunc, step: Call, frame: Frame) -> None:
+    def extremes(self, step: Call, frame: Frame) -> None:
         """The greatest or the least so far."""
-        x, given = self.array(step.args[0], frame), dict(step.kwargs)
-        if len(step.args) != 1 or given.get("axis", 0) not in (0, -1) or given.keys() - {"axis"} or len(x.sizes) != 1:
+        x = self.array(step.args[1], frame)
+        if len(x.sizes) != 1:
             raise NotCompiled("extremes along other axes")
         if x.dtype not in (FLOAT64, INT64):
             raise NotCompiled(f"extremes of {x.dtype}")
         self.require_short(x.sizes, x.axes)
         out = self.room(x.dtype, x.sizes, x.axes)
-        what = [self.constant(INT64, number) for number in (x.dtype.num, EXTREMES[ufunc])]
+        what = [self.constant(INT64, number) for number in (x.dtype.num, EXTREMES[step.function])]
         self.helper("extremes", (*what, self.begin(out), self.memref(x)), failure=abi.RETURNED_FOLD)
         frame.registers[step.dsts[0]] = out
 

@@ -279,9 +279,10 @@ def _floor(remainder: bool) -> Emit:
 
 
 # Minimum, maximum and clip of floats. The first NaN is kept, and of two equal numbers the second; where NumPy does not
-# do so for sure, both ways round are computed, which differ where it may have other bits.
+# do so for sure, both ways round are computed, which differ where it may have other bits; a NaN is clipped to itself.
 
 STEPS = frozenset(("least", "greatest"))  # of reductions, which keep a NaN with its sign or make np.nan of it
+PLAIN_CLIP = "plain_clip_or_doubt"  # in kernels that no NaN has been seen in
 EXTREMES = {"minimum": np.minimum, "maximum": np.maximum, "clip": np._core.umath.clip}  # type: ignore[attr-defined]
 
 
@@ -310,10 +311,19 @@ def _doubtful(predicate: str) -> EmitPair:
     return emit
 
 
-def _doubtful_clip(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
-    low, doubt = _doubtful("ogt")(lines, dtype, args[:2])
-    kept, also = _doubtful("olt")(lines, dtype, [low, args[2]])
+def _plain_clip(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    """Of numbers: a NaN is in doubt."""
+    kept, doubt = _doubtful("ogt")(lines, dtype, args[:2])
+    kept, also = _doubtful("olt")(lines, dtype, [kept, args[2]])
     return kept, lines.op("or", BOOL, doubt, also)
+
+
+def _doubtful_clip(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    """A NaN is kept, and in doubt beside one among the bounds alone."""
+    x, low, high = args
+    is_nan = lines.is_nan(dtype, x)
+    kept, doubt = _plain_clip(lines, dtype, [lines.select(is_nan, dtype, low, x), low, high])
+    return lines.select(is_nan, dtype, x, kept), doubt
 
 
 def _choose(mask: Any, yes: Any, no: Any) -> Any:
@@ -330,6 +340,9 @@ def _extreme_of(name: str, x: Any, *bounds: Any) -> Any:
 
 def _with_doubt(name: str, x: Any, *bounds: Any) -> tuple[Any, Any]:
     if name == "clip":
+        kept, doubt = _with_doubt("plain_clip", _choose(np.isnan(x), bounds[0], x), *bounds)
+        return _choose(np.isnan(x), x, kept), doubt
+    if name == "plain_clip":
         low, doubt = _with_doubt("maximum", x, bounds[0])
         kept, also = _with_doubt("minimum", low, bounds[1])
         return kept, doubt | also
@@ -614,6 +627,9 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         rows[name, "f"] = ElementOp(functools.partial(_extreme_of, name), emit, raises=True, offered=False)
         doubted = functools.partial(_with_doubt, name)
         rows[f"{name}_or_doubt", "f"] = ElementOp(doubted, emit, raises=True, offered=False, emit_pair=pair)
+    rows[PLAIN_CLIP, "f"] = ElementOp(
+        functools.partial(_with_doubt, "plain_clip"), _clip, raises=True, offered=False, emit_pair=_plain_clip
+    )
     for (name, letter, strict), divided in EMITTED.items():
         rows[f"{name}_or_{'doubt' if strict else 'nan'}", letter] = ElementOp(
             meaning_in_doubt(name, strict), _first_of(divided), raises=True, offered=False, emit_pair=divided

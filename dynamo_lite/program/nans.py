@@ -16,7 +16,7 @@ COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", 
 
 def is_extreme(op: Element) -> bool:
     """Whether an operation is a compiled extreme of floats."""
-    name = op.op.removesuffix("_or_doubt")
+    name = op.op.removesuffix("_or_doubt").removeprefix("plain_")
     return (name in EXTREMES or name in STEPS) and op.ufunc is None and op.results[0].dtype.kind == "f"
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
-from dynamo_lite.program.element_ops import STEPS
+from dynamo_lite.program.element_ops import PLAIN_CLIP, STEPS
 from dynamo_lite.program.ir import (
     DType,
     Element,
@@ -138,7 +138,10 @@ class _Watcher:
                 met |= dict.fromkeys(value for value in group if value in numbers) if len(group) > 1 else {}
                 moving = [value for value in group if value not in numbers]
                 result += self.from_arisen(moving) if self.strict == ARISEN else self.differ(moving)
-        return result + [Note(op.results[1], abi.RETURNED_MET_DOUBT) for op in ops if is_doubtful(op)]
+        for op in filter(is_doubtful, ops):
+            status = abi.RETURNED_MET_CLIPPED if op.op == PLAIN_CLIP else abi.RETURNED_MET_DOUBT
+            result.append(Note(op.results[1], status))
+        return result
 
     def noted(self, name: str, test: str, operands: tuple[Value, ...]) -> list[Node]:
         found = Value(name, BOOL)

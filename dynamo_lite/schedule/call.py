@@ -77,7 +77,10 @@ _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # 
 
 _POSITIONS = {"argmax": _C.argmax, "argmin": _C.argmin}
 _RANKS = {"sort": _C.sort_rows, "median": _C.median_rows}
-_ACCUMULATES = {np.add: _C.add_accumulate, np.multiply: _C.multiply_accumulate}
+_ACCUMULATES: dict[np.ufunc, Callable[..., Any]] = {
+    **{np.add: _C.add_accumulate, np.multiply: _C.multiply_accumulate, np.maximum: _C.maximum_accumulate},
+    **{np.minimum: _C.minimum_accumulate, np.fmax: _C.fmax_accumulate, np.fmin: _C.fmin_accumulate},
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.products import taken_apart
 from dynamo_lite.schedule.call import Evaluation, call, is_linalg
 from dynamo_lite.schedule.fresh import LARGE_PER_BYTE, fresh_time, handed_out, made_time
+from dynamo_lite.schedule.gathers import gather_time
 from dynamo_lite.schedule.growth import growing
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.layers import bytes_besides, waits_for_the_next
@@ -89,15 +90,18 @@ NUMPY_EINSUM = 3000.0  # of few products, which kernels compute; and a product
 EINSUM_NS = 1.5
 BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of csrc in place of NumPy's: of a call,
     **{_C.histogram: (40000.0, 6.0), _C.median: (9000.0, 0.0)},  # and of an element of the operand with most
-    **{_C.add_accumulate: (200.0, 1.5), _C.multiply_accumulate: (200.0, 1.5)},
+    **{_C.add_accumulate: (200.0, 1.5), _C.multiply_accumulate: (200.0, 1.5), _C.maximum_accumulate: (200.0, 1.5)},
+    **{_C.minimum_accumulate: (200.0, 1.5), _C.fmax_accumulate: (200.0, 1.5), _C.fmin_accumulate: (200.0, 1.5)},
     **{_C.searchsorted: (0.0, 5.0), _C.interp: (0.0, 5.0), _C.argmax: (0.0, 1.5), _C.argmin: (0.0, 1.5)},
     **{_C.sort_rows: (0.0, 3.0), _C.median_rows: (9000.0, 6.0)},
 }
 SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
 RANKED_ROW = {"sort": abi.MOST_SORTED, "median": abi.MOST_MEDIAN}  # what csrc/ranks.c takes
-GATHER_CAST_NS = 1.0  # of an index array of less than 8 bytes, which NumPy converts; of one that gathers rows
-GATHER_ROW_NS = 6.0
-NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
+NUMPY_CROSS = 20000.0  # the same, and an element; of those dtypes of which it does not stay a call
+CROSS_NS = 1.2
+IN_PYTHON = {  # of functions that NumPy writes in Python and kernels compute: of a call, and an element
+    **{"isclose": (9000.0, 1.0), "nan_to_num": (7000.0, 0.7), "triu": (5500.0, 0.5), "tril": (5500.0, 0.5)}
+}
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
 ROUTINE = 60.0  # the same of a program that is one routine; of each value that goes in, or comes out; of an array
@@ -488,8 +492,15 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
         return NUMPY_VIEW
     if node.op in _MASKED:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
+    if node.op == "ufunc_out" and node.params.get("where"):
+        read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
+        return NUMPY_CALL + NS_PER_BYTE * read + MASK_BRANCH_NS * _count(node.array_type.shape, env)
     if node.op == "cross" and node.array_type.dtype.char in "fd":
-        return NUMPY_CROSS
+        return NUMPY_CROSS + CROSS_NS * _count(node.array_type.shape, env)
+    if node.op in IN_PYTHON:
+        of_call, of_element = IN_PYTHON[node.op]
+        traffic = sum(_bytes(arg, env) for arg in (node, *node.args) if isinstance(arg, Node))
+        return of_call + of_element * _count(node.array_type.shape, env) + NS_PER_BYTE * traffic
     sums = taken_apart(node)
     if sums is not None:
         return NUMPY_EINSUM + EINSUM_NS * _count(sums, env)
@@ -511,10 +522,8 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
 def _besides(node: Node, env: Env) -> float:
     """What NumPy takes more than a function of csrc that a program calls in its place."""
     operands = [arg.array_type for arg in node.args if isinstance(arg, Node)]
-    if node.op == "advanced_index" and _takes_rows(node):
-        x, index = operands
-        of_element = GATHER_ROW_NS if x.ndim > 1 else GATHER_CAST_NS if index.dtype.itemsize < 8 else 0.0
-        return of_element * _count(index.shape, env)
+    if node.op == "advanced_index":
+        return gather_time(node, lambda shape: _count(shape, env))
     of_call, of_element = BESIDES.get(call(node)[0], (0.0, 0.0)) if node.op in _REPLACED else (0.0, 0.0)
     if node.op.startswith("histogram") and operands[0].dtype.char not in COUNTED:
         return 0.0
@@ -527,13 +536,6 @@ def _besides(node: Node, env: Env) -> float:
         if _count((operands[0].shape[axis if isinstance(axis, int) else axis[0]],), env) > RANKED_ROW[node.op]:
             return 0.0
     return of_call + of_element * max((_count(type_.shape, env) for type_ in operands), default=0.0)
-
-
-def _takes_rows(node: Node) -> bool:
-    """Whether an index is one array for the first axis."""
-    key = call(node)[1][1]
-    first, *others = key if isinstance(key, tuple) else (key,)
-    return isinstance(first, Node) and all(isinstance(one, slice) and one == slice(None) for one in others)
 
 
 def _is_listed(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:

@@ -13,6 +13,8 @@ from dynamo_lite.backends.kernels import extremes
 from dynamo_lite.backends.numba import compile
 
 import dynamo_lite
+from dynamo_lite.program.element_ops import EXTREMES, PLAIN_CLIP
+from dynamo_lite.program.ir import Element, Value
 from tests.copies import copies_of
 from tests.oracle import Conditions, Report, check
 
@@ -157,3 +159,39 @@ def test_targets_that_alternate(channels: int, dtype: str) -> None:
     image = (np.random.default_rng(7).random((6, 9, channels)) * 50).astype(dtype)
     report = same(columns, (image,))
     assert report.stats["declines"] == 0
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+def test_clipped_nans(dtype: str) -> None:
+    """A NaN is clipped to itself by compiled code, which looks for it once there has been one; what is in doubt besides
+    is NumPy's."""
+    ordinary = np.linspace(-2.5, 2.5, 75).astype(dtype)
+    with_nan, with_zero, infinite, at_zero = (ordinary.copy() for _ in range(4))
+    with_nan[[0, 3, 40, 74]] = np.nan, -np.nan, np.nan, -np.nan
+    with_zero[5:9] = -0.0, 0.0, -0.0, np.nan
+    infinite[1:4] = np.inf, -np.inf, np.nan
+    at_zero[:] = 0.0
+
+    def picture(x: Array, y: Array) -> Array:
+        return np.clip(x * 2, -1, 1) + 1, np.clip(x, y, 1.5), np.clip(x - x, 0, 1) * 0.5
+
+    pairs = [(with_nan, ordinary), (with_nan, at_zero), (with_zero, -at_zero), (ordinary, with_nan)]
+    pairs.append((with_nan, with_nan))
+    for first in (ordinary, with_nan, with_zero):
+        same(picture, (first, ordinary), *pairs, (with_zero[::-1], ordinary), (with_nan[::2], ordinary[::2]))
+    with np.errstate(invalid="ignore"):
+        fast = dynamo_lite.compile(picture, **WHATEVER_PAYS)  # type: ignore[call-overload]
+        for x in (with_nan, infinite, with_nan, infinite, with_zero):
+            for _ in range(3):
+                found, wanted = fast(x, ordinary), picture(x, ordinary)
+                assert [one.tobytes() for one in found] == [one.tobytes() for one in wanted]
+
+
+def test_clip_is_compiled_for_nans_as_well() -> None:
+    dtype = np.dtype("f8")
+    operands = tuple(Value(f"v{k}", dtype) for k in range(3))
+    op = Element("loop", operands, (Value("v3", dtype),), EXTREMES["clip"])
+    by_loops = extremes.known_extreme(op)
+    for strict, name in ((False, PLAIN_CLIP), (True, "clip_or_doubt")):
+        made = extremes.compiled_extreme(op, strict)
+        assert made.op == (name if by_loops is op else by_loops.op)

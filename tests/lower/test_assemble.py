@@ -107,6 +107,14 @@ MATRICES = [
     "np.repeat(np.repeat(u, 2, axis=0), 2, axis=1)",
     "np.repeat(u, 2)",
     "np.tile(u, (2, 1))",
+    "np.concatenate((u[..., None], v[:, :, None]), axis=-1)",
+    "np.concatenate([x[..., np.newaxis] for x in (u * 2.0, u + v, v)], axis=2)",
+    "np.concatenate((u[:, None, :], v[:, None]), axis=1) * 2",
+    "np.concatenate((u[:, 0][:, None], v[:, 1:2] if v.shape[1] > 1 else v), axis=1)",
+    "np.concatenate((u[:, 0][:, None], u[:, -1][:, None] + 1, v[:, 0][:, None]), axis=1)",
+    "np.concatenate((u[:, 0][None, :], v[:, 0][None] * 2))",
+    "np.dstack((u, v))",
+    "np.stack((u.copy(), v.copy() + 1), axis=-1)",
 ]  # fmt: skip
 
 

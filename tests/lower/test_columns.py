@@ -261,6 +261,21 @@ def test_three_axes_in_one_kernel() -> None:
     assert "reduce" not in lowered(stacked, images(3, 9, 9), images(3, 9, 9))
 
 
+@pytest.mark.parametrize("shape", [(100, 3, 3), (64, 2, 2), (90, 4, 3), (3, 90, 3), (1, 70, 3), (70, 1, 3)])
+def test_many_small_matrices(shape: tuple[int, ...]) -> None:
+    """Products of matrices and vectors that are written out, and what is seen of each row."""
+
+    def program(m: Any, v: Any) -> Any:
+        rows = (m * v).sum(axis=-1)
+        return rows, m / np.sqrt((m * m).sum(axis=2, keepdims=True)), np.max(m, axis=2) - rows
+
+    x = np.random.default_rng(4).normal(size=shape)
+    v = x[:, :1].copy()
+    assert 1 in shape or "reduce" not in lowered(program, x, v)
+    for lying in (x, np.asfortranarray(x), x.swapaxes(0, 1).copy().swapaxes(0, 1), x[::-1]):
+        check(program, lying, v)
+
+
 def test_distances() -> None:
     def program(x: Any, y: Any) -> Any:
         apart = x[:, None, :] - y[None, :, :]

@@ -27,7 +27,7 @@ N = 61
 
 def base_of(name: str) -> str:
     """What NumPy calls an operation that may be in doubt."""
-    return name.removesuffix("_or_doubt").removesuffix("_or_nan")
+    return name.removeprefix("plain_").removesuffix("_or_doubt").removesuffix("_or_nan")
 
 
 def arity(name: str) -> int:

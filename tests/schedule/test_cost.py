@@ -51,6 +51,17 @@ def test_one_function_of_csrc_does() -> None:
     assert not pays(lambda x, i: x[i], BIG, index.astype(int))
 
 
+def test_what_numpy_writes_in_python_does() -> None:
+    points = BIG[:300_000].reshape(-1, 3)
+    assert pays(np.cross, points, points) and pays(np.isclose, BIG, BIG)
+
+
+def test_what_numpy_goes_through_with_an_iterator_does() -> None:
+    index, x = np.zeros(100_000, int), np.ones((300, 300))
+    assert pays(lambda x, i: x[i, i], x, index) and pays(lambda x, i: x[:, i], x, index)
+    assert pays(lambda x, m: np.divide(x, x, out=np.zeros_like(x), where=m), x, x > 0)
+
+
 def test_one_operation_on_small_data_does() -> None:
     assert pays(lambda x: x + 1, np.ones(6))
 
