@@ -767,9 +767,7 @@ PyMethodDef dl_cache_functions[] = {
     {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
     {"put_off", put_off, METH_VARARGS, "put_off(code, owner, seconds): owner is asked once it has taken these plainly."},
     {"plain_seconds", plain_seconds, METH_VARARGS, "plain_seconds(code, owner): taken since put_off(), which ends."},
-    {"time_calls", time_calls, METH_VARARGS,
-     "time_calls(code, owner, doubts=True): time its calls for that on_miss, if nobody else's are; doubts: also where\n"
-     "programs take nearly all of a long call."},
+    {"time_calls", time_calls, METH_VARARGS, "time_calls(code, owner, doubts=True): time its calls, see _C.pyi."},
     {"trials", get_trials, METH_VARARGS, "trials(code, owner): times of its calls for that on_miss, as Poll.times."},
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},

@@ -526,7 +526,8 @@ def trials(code: HasCode, owner: OnMiss, /) -> list[tuple[float, int, float, int
     """(plain s, n, compiled s, n, stays plain) of calls that `owner` is asked for, for each size of their arrays."""
 
 def time_calls(code: HasCode, owner: OnMiss, doubts: bool = True, /) -> None:
-    """Calls that `owner` is asked for are timed from now on, compiled and plainly, and rest where they lose."""
+    """Calls that `owner` is asked for are timed from now on, compiled and plainly, and rest where they lose; if nobody
+    else's are. doubts: some are run plainly also where programs take nearly all of a long call."""
 
 def wait(code: HasCode, /) -> None:
     """This code runs plainly until it has taken some time (policy.Thresholds.hot_callee), and is asked about then."""
