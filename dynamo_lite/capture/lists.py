@@ -38,13 +38,14 @@ from dynamo_lite import ops
 from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
+from dynamo_lite.capture.deaths import has_let_go
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import call_numpy, read_result, set_item
 from dynamo_lite.capture.outside_items import looked_up
-from dynamo_lite.capture.places import LATEST, Place, end_of, is_quiet, name_of
+from dynamo_lite.capture.places import LATEST, Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import is_read_later, reachable, reached_by_name
 from dynamo_lite.capture.state import Grown, Region, Retry, Tracer
@@ -254,23 +255,10 @@ def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
     if not _is_closed(tracer, target, is_straight and tracer.native_loops and tracer.defers and tracer.grows):
         raise Break("side-effect-container", "list.append")
     item = realise(tracer, item)
-    if _has_let_go(machine) or (is_straight and not _is_known_object(tracer, item)):
+    if has_let_go(machine, is_straight) or (is_straight and not _is_known_object(tracer, item)):
         raise Break("side-effect-container", "list.append")
     tracer.has_grown |= is_straight
     _put(machine, _outside(tracer, target), None, item)
-
-
-def _has_let_go(machine: Machine) -> bool:
-    """Whether no name has something any more that the segment began with, and its death may be noticed: in plain Python
-    that comes before what is appended now."""
-    tracer, held = machine.tracer, set(reachable(machine.tracer))
-    for value in machine.slots.values():
-        own = value.known if isinstance(value, LazyValue) and value.known is not None else value
-        if value not in held and own not in held and isinstance(value, LazyValue):
-            assert value.source is not None
-            if not is_quiet(tracer, value.source, value.concrete):
-                return True
-    return False
 
 
 def _is_known_object(tracer: Tracer, item: Value) -> bool:
@@ -300,7 +288,7 @@ def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) ->
         return False
     if is_object_list(tracer, target):
         return False
-    if _has_let_go(machine):
+    if has_let_go(machine, False):
         return False
     key = realise(tracer, key)
     where = _unknown_key(tracer, key)

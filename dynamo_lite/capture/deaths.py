@@ -1,0 +1,62 @@
+"""Objects that die while a program runs: in plain Python what is done behind a death comes behind it.
+
+A program lets go of what its segment began with when that ends. Somebody may notice when an object dies, by its __del__
+or a weak reference, and find in a list what was appended since.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from dynamo_lite._C import dies_quietly
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.places import is_quiet
+from dynamo_lite.capture.sameness import reachable
+from dynamo_lite.capture.value import LazyValue
+from dynamo_lite.capture.wrap import MISSING, class_lookup
+
+_DEPTH, _MOST = 3, 64  # of what an object refers to, and items of each
+
+
+def has_let_go(machine: Machine, guarded: bool) -> bool:
+    """Whether no name has something any more that the segment began with, and its death may be noticed: in plain Python
+    that comes before what is done now. guarded: that nobody can notice it is a guard; else it is so in this call."""
+    held = set(reachable(machine.tracer))
+    for value in machine.slots.values():
+        if not isinstance(value, LazyValue) or value in held or value.known in held:
+            continue
+        assert value.source is not None
+        quiet = is_quiet(machine.tracer, value.source, value.concrete) if guarded else not _is_noticed(value.concrete)
+        if not quiet:
+            return True
+    return False
+
+
+def _is_noticed(obj: Any, depth: int = _DEPTH) -> bool:
+    """Whether its death, or that of what it refers to, runs something, as far as it is looked into."""
+    cls = type(obj)
+    if dies_quietly(obj):
+        return False
+    if class_lookup(cls, "__del__") is not MISSING or cls in (types.GeneratorType, types.CoroutineType):
+        return True
+    if cls.__weakrefoffset__ and weakref.getweakrefcount(obj) > 0 and not isinstance(obj, type | types.FunctionType):
+        return True
+    return depth > 0 and any(_is_noticed(part, depth - 1) for part in islice(_parts(obj), _MOST))
+
+
+def _parts(obj: Any) -> Iterable[Any]:
+    """What an object of a plain container's class, or of an ordinary class, holds."""
+    cls = type(obj)
+    if cls in (list, tuple, set, frozenset):
+        return obj  # type: ignore[no-any-return]
+    if cls is dict:
+        return list(obj.values())
+    own = object.__getattribute__(obj, "__dict__") if cls.__dictoffset__ and not issubclass(cls, type) else None
+    return list(own.values()) if type(own) is dict and not isinstance(obj, types.ModuleType) else ()
+
+
+__all__ = ["has_let_go"]
