@@ -48,12 +48,12 @@ def entered_twice(x: Any, n: int) -> Any:
 
 
 def one_side_binds(x: Any, n: int) -> Any:
-    WRITTEN.append("begin")
+    WRITTEN.insert(len(WRITTEN), "begin")  # which breaks the graph
     if n > 2:
         label = Thing("label")
         scale = x * 2.0
         WRITTEN.append((label.name, float(scale.sum())))
-    WRITTEN.append("between")
+    WRITTEN.insert(len(WRITTEN), "between")
     for i in range(n):
         x = np.sqrt(x * x + 1.0) - x * 0.25 + i
     WRITTEN.append("end")

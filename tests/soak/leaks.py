@@ -22,6 +22,7 @@ import numpy as np
 
 import dynamo_lite
 from dynamo_lite import _C
+from tests.programs.managers import Log
 
 Counters = dict[str, int | float]
 
@@ -139,7 +140,7 @@ def views_and_stores(x: Any) -> Any:
     return x[::2], x.T, x.shape
 
 
-LOG: list[Any] = []
+LOG = Log()
 X = np.arange(1.0, 7.0).reshape(2, 3)
 Y = X + 0.5
 ZERO = X - 1.0
