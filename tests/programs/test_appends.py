@@ -287,7 +287,30 @@ def let_go_where_items_are_stored(log: Any, x: Any, n: int) -> Any:
     return thing
 
 
-@pytest.mark.parametrize("fn", [let_go, let_go_in_a_loop, let_go_where_items_are_stored])
+def let_go_on_one_way(log: list[Any], x: Any, n: int) -> Any:
+    thing: Any = Dies()
+    y = x * 2.0
+    if x[0] > n:
+        thing = y  # noqa: F841
+    log.append(y[0])
+    return y
+
+
+def let_go_on_the_other_way(log: list[Any], x: Any, n: int) -> Any:
+    thing: Any = Dies()
+    y = x * 2.0
+    if x[0] > n:
+        y = x * 3.0
+    else:
+        thing = None  # noqa: F841
+    log.append(n)
+    return y
+
+
+LETTING_GO = [let_go, let_go_in_a_loop, let_go_where_items_are_stored, let_go_on_one_way, let_go_on_the_other_way]
+
+
+@pytest.mark.parametrize("fn", LETTING_GO)
 def test_what_is_appended_behind_a_death_comes_behind_it(fn: Callable[..., Any]) -> None:
     fast = dynamo_lite.compile(fn, options=OPTIONS)
     found = []
