@@ -41,7 +41,7 @@ from dynamo_lite.capture.loop_plan import LoopKey
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.object_lists import convert_all, try_objects
-from dynamo_lite.capture.places import Snapshot, changed, made_alike, place_at, put, restore, snapshot
+from dynamo_lite.capture.places import Snapshot, changed, is_quiet, made_alike, place_at, put, restore, snapshot
 from dynamo_lite.capture.plain_statements import plain_call_ahead
 from dynamo_lite.capture.restraints import place_of
 from dynamo_lite.capture.sameness import mutable_state, unchanged
@@ -50,6 +50,7 @@ from dynamo_lite.capture.value import (
     Break,
     ConstantValue,
     IteratorValue,
+    LazyValue,
     Value,
     is_gone,
 )
@@ -518,6 +519,8 @@ class Walk:
         locals_: dict[str, Value] = {}
         for name in {**then.locals, **orelse.locals}:
             pair = then.locals.get(name), orelse.locals.get(name)
+            if name not in wanted[0] | wanted[1] and self._dies_on_one(pair):
+                refuse("loop-state", f"what the local {name} held, which one branch of an if lets go")
             value = merge.local(name, pair, (name in wanted[0], name in wanted[1]))
             if value is not None:
                 locals_[name] = value
@@ -555,6 +558,19 @@ class Walk:
             assert node is not None
             goes_on = node.params["yields"][goes_on]
         return goes_on
+
+    def _dies_on_one(self, pair: tuple[Value | None, Value | None]) -> bool:
+        """Whether a local of the segment's own frame, which nobody reads any more, holds on one of two ways alone what
+        the segment began with, and the death of that may be noticed: nothing would hold it behind both."""
+        tracer = self.machine.tracer
+        if pair[0] is pair[1] or tracer.in_loop or self.frame is not tracer.frames[0]:
+            return False
+        for value in self.machine.slots.values():
+            if isinstance(value, LazyValue) and (value in pair or (value.known is not None and value.known in pair)):
+                assert value.source is not None
+                if not is_quiet(tracer, value.source, value.concrete):
+                    return True
+        return False
 
     def _live(self, end: _End, join: int | None) -> frozenset[str]:
         """The locals that may be read behind the end of a way."""

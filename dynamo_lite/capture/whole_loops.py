@@ -23,9 +23,7 @@ def check_whole(tracer: Tracer, region: Region, header: int) -> None:
     be left."""
     if tracer.stored:
         raise keeps_frame(tracer) or StoresShow
-    if tracer.has_grown:
-        tracer.note_reading()
-        raise Retry
+    _begin_behind_appends(tracer)
     if _is_brief(region):
         return
     if tracer.grown:
@@ -34,6 +32,19 @@ def check_whole(tracer: Tracer, region: Region, header: int) -> None:
     around = [*zip(tracer.frames, (*places, header), strict=True)]
     if sum(_count_handlers(frame.code, index) for frame, index in around) > tracer.depth:  # those are of np.errstate
         raise Break("loop-whole", "a try or with around it handles what a signal raises")
+
+
+def check_ends(tracer: Tracer, region: Region) -> None:
+    """Begin again where the outermost loop can be left behind its iterations, but others may have to wait for that in a
+    loop inside."""
+    if any(node.kind is NodeKind.LOOP for node in region.graph.nodes):
+        _begin_behind_appends(tracer)
+
+
+def _begin_behind_appends(tracer: Tracer) -> None:
+    if tracer.has_grown:
+        tracer.note_reading()
+        raise Retry
 
 
 def _is_brief(region: Region) -> bool:
@@ -54,4 +65,4 @@ def _count_handlers(code: Code, index: int) -> int:
     return count
 
 
-__all__ = ["check_whole"]
+__all__ = ["check_ends", "check_whole"]

@@ -212,7 +212,7 @@ def test_an_exception_behind_it_is_raised_once_it_is_there() -> None:
         assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("where", ["before", "in"])
+@pytest.mark.parametrize("where", ["before", "before a nest", "in"])
 def test_what_was_appended_is_there_when_a_signal_ends_a_loop(where: str) -> None:
     def long_loop(x: Any, n: int) -> Any:
         for _ in range(n):
@@ -222,6 +222,13 @@ def test_what_was_appended_is_there_when_a_signal_ends_a_loop(where: str) -> Non
     def before_it(xs: Any, v: Any, n: int) -> Any:
         xs.append(v * 2.0)
         xs.append(long_loop(v, n))
+        return v
+
+    def before_a_nest(xs: Any, v: Any, n: int) -> Any:
+        xs.append(v * 2.0)
+        for _ in range(100):
+            for _ in range(n):
+                v = np.sqrt(v * v + 1.0) - v * 0.25
         return v
 
     def fill(xs: Any, x: Any, n: int) -> Any:
@@ -234,7 +241,7 @@ def test_what_was_appended_is_there_when_a_signal_ends_a_loop(where: str) -> Non
     def in_it(xs: Any, v: Any, n: int) -> Any:
         return fill(xs, v, n)
 
-    fn = {"before": before_it, "in": in_it}[where]
+    fn = {"before": before_it, "before a nest": before_a_nest, "in": in_it}[where]
     fast = dynamo_lite.compile(fn, options=OPTIONS)
     for _ in range(2):
         fast([], np.ones(5), 300)
@@ -287,7 +294,30 @@ def let_go_where_items_are_stored(log: Any, x: Any, n: int) -> Any:
     return thing
 
 
-@pytest.mark.parametrize("fn", [let_go, let_go_in_a_loop, let_go_where_items_are_stored])
+def let_go_on_one_way(log: list[Any], x: Any, n: int) -> Any:
+    thing: Any = Dies()
+    y = x * 2.0
+    if x[0] > n:
+        thing = y  # noqa: F841
+    log.append(y[0])
+    return y
+
+
+def let_go_on_the_other_way(log: list[Any], x: Any, n: int) -> Any:
+    thing: Any = Dies()
+    y = x * 2.0
+    if x[0] > n:
+        y = x * 3.0
+    else:
+        thing = None  # noqa: F841
+    log.append(n)
+    return y
+
+
+LETTING_GO = [let_go, let_go_in_a_loop, let_go_where_items_are_stored, let_go_on_one_way, let_go_on_the_other_way]
+
+
+@pytest.mark.parametrize("fn", LETTING_GO)
 def test_what_is_appended_behind_a_death_comes_behind_it(fn: Callable[..., Any]) -> None:
     fast = dynamo_lite.compile(fn, options=OPTIONS)
     found = []
