@@ -443,7 +443,7 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     note_plain(cache, slots, n_slots, on_miss, plain && !with_polls);
     DlValues outputs;
     PyObject *residual = NULL;
-    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores || entry->defers};
+    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores || entry->defers, entry->defers};
     uint64_t began = dl_thread.timing ? dl_now() : 0;
     DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, inputs, &outputs, &residual, chain);
     if (began != 0) {

@@ -32,6 +32,7 @@ typedef struct {
     PyObject *const *slots;
     Py_ssize_t n_slots;
     int stores; /* residual code stores to objects, which a handler of a signal would find as they were before the call */
+    int handles; /* a try or with of the function may handle what a signal's handler raises */
 } DlWorld;
 
 /* Run: 0 with new references in `outputs`, 1 when it declined (no error set), -1 with an error set.

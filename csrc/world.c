@@ -5,7 +5,9 @@
  * give the same inputs, which lie as they did: then the program goes on, in arrays whose elements are read anew in every
  * iteration. What others have written to an array meanwhile is not undone when the program declines later (overlap.c).
  * INVARIANT: they run between two iterations, or where a step calls into Python, when arrays hold what they would hold
- * plainly. What a handler raises ends the call: no loop of a program stands inside a `try` of its functions. A program that appends to lists does not let them run: nobody could tell their items from its own.
+ * plainly. What a handler raises ends the call: where a `try` or `with` may handle it, the outermost loop can be left
+ * (capture/whole_loops.py), and signals wait for that. A program that appends to lists does not let them run: nobody could
+ * tell their items from its own.
  */
 #include "program.h"
 
@@ -20,7 +22,8 @@ enum {
     RARELY = 8,             /* what that costs is at most one in so many parts of the time */
     MOST_NOTED = 1 << 18,   /* bytes that are noted before a call of Python code; a program that writes more declines */
     SMALL_INPUTS = 16,
-    PATIENCE_NS = 50000000, /* for how long others wait for the end of an iteration of the outermost loop */
+    PATIENCE_NS = 50000000, /* for how long others wait for the end of an iteration of the outermost loop, */
+    LONG_PATIENCE_NS = 1000000000, /* and signals where something may handle what their handlers raise: only there it can */
 };
 
 unsigned dl_world_leave_every, dl_world_decline_every;
@@ -267,7 +270,8 @@ dl_world_look(DlRun *run, int64_t time)
         if (outermost->wanted == 0) {
             outermost->wanted = time;
         }
-        if (time - outermost->wanted < PATIENCE_NS) {
+        int handles = reason == DL_REASON_SIGNAL && outermost->world != NULL && outermost->world->handles;
+        if (time - outermost->wanted < (handles ? LONG_PATIENCE_NS : PATIENCE_NS)) {
             return 0;
         }
     }

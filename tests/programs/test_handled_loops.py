@@ -474,6 +474,35 @@ def test_what_a_signal_raises_in_a_loop_is_handled_around_it(function: Callable[
         assert [("exit", KeyboardInterrupt)] == LOG
 
 
+def nest_in_try(x: Any, n: int, m: int) -> Any:
+    try:
+        for i in range(m):
+            total = 0.0
+            for k in range(n):
+                total += x[k % 8] * 0.5
+            x[i % 8] = total / n
+    finally:
+        LOG.append(("exit", sys.exc_info()[0]))
+    return x
+
+
+def test_a_signal_waits_for_the_end_of_an_iteration_where_it_is_handled() -> None:
+    """Others wait 50 ms, and an iteration of this takes longer."""
+    fast = dynamo_lite.compile(nest_in_try, options=OPTIONS)
+    for _ in range(2):
+        assert repr(fast(np.ones(8), 30, 5)) == repr(nest_in_try(np.ones(8), 30, 5))
+    LOG.clear()
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            fast(np.ones(8), 10**7, 10**6)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert [("exit", KeyboardInterrupt)] == LOG
+
+
 def test_a_short_loop_in_a_try_stays_in_the_graph() -> None:
     def short(x: Any) -> Any:
         numbers = (k * 2 for k in range(3))
