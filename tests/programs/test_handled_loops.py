@@ -496,7 +496,7 @@ def test_a_signal_waits_for_the_end_of_an_iteration_where_it_is_handled() -> Non
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.02)
         with pytest.raises(KeyboardInterrupt):
-            fast(np.ones(8), 10**7, 10**6)
+            fast(np.ones(8), 10**8, 10**6)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
