@@ -18,13 +18,17 @@ from dynamo_lite.pycode import Code, handlers_at
 _BRIEF = 128  # iterations, without a loop in them, that are over before anybody waits
 
 
-def check_whole(tracer: Tracer, region: Region, header: int) -> None:
+def check_whole(tracer: Tracer, region: Region, header: int, leaves: bool) -> None:
     """Break the graph, or begin again, where the outermost loop, at `header` of the frame at hand, must be one that can
-    be left."""
-    if tracer.stored:
+    be left, or hold none inside, in which others may have to wait until it is. leaves: it can."""
+    if leaves and not _is_nest(region):
+        return
+    if tracer.stored and not leaves:
         raise keeps_frame(tracer) or StoresShow
-    _begin_behind_appends(tracer)
-    if _is_brief(region):
+    if tracer.has_grown:
+        tracer.note_reading()
+        raise Retry
+    if leaves or _is_brief(region):
         return
     if tracer.grown:
         raise Break("loop-whole", "it changes a list or dict from outside")
@@ -34,22 +38,13 @@ def check_whole(tracer: Tracer, region: Region, header: int) -> None:
         raise Break("loop-whole", "a try or with around it handles what a signal raises")
 
 
-def check_ends(tracer: Tracer, region: Region) -> None:
-    """Begin again where the outermost loop can be left behind its iterations, but others may have to wait for that in a
-    loop inside."""
-    if any(node.kind is NodeKind.LOOP for node in region.graph.nodes):
-        _begin_behind_appends(tracer)
-
-
-def _begin_behind_appends(tracer: Tracer) -> None:
-    if tracer.has_grown:
-        tracer.note_reading()
-        raise Retry
-
-
 def _is_brief(region: Region) -> bool:
     known = not any(map(is_symbolic, region.bounds)) and length_of(region.bounds) <= _BRIEF
-    return known and all(node.kind is not NodeKind.LOOP for node in region.graph.nodes)
+    return known and not _is_nest(region)
+
+
+def _is_nest(region: Region) -> bool:
+    return any(node.kind is NodeKind.LOOP for node in region.graph.nodes)
 
 
 def _count_handlers(code: Code, index: int) -> int:
@@ -65,4 +60,4 @@ def _count_handlers(code: Code, index: int) -> int:
     return count
 
 
-__all__ = ["check_ends", "check_whole"]
+__all__ = ["check_whole"]
