@@ -39,6 +39,7 @@ from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
 from dynamo_lite.capture.folding import check_items
+from dynamo_lite.capture.loop_code import stored_names
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
@@ -261,9 +262,12 @@ def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
 
 
 def _has_let_go(machine: Machine) -> bool:
-    """Whether no name has something any more that the segment began with, and its death may be noticed: in plain Python
-    that comes before what is appended now."""
-    tracer, held = machine.tracer, set(reachable(machine.tracer))
+    """Whether no name has something any more that the segment began with, or none will in the next iteration, and its
+    death may be noticed: in plain Python that comes before what is appended now, or then."""
+    tracer = machine.tracer
+    loops = [one.loop for one in machine.attempts if one.frame is tracer.frames[0]]
+    without = {name for loop in loops for name in stored_names(tracer.frames[0].code, loop)}
+    held = set(reachable(tracer, without=without))
     for value in machine.slots.values():
         own = value.known if isinstance(value, LazyValue) and value.known is not None else value
         if value not in held and own not in held and isinstance(value, LazyValue):
