@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from dynamo_lite._C import dies_quietly
+from dynamo_lite.capture.loop_code import stored_names
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.places import is_quiet
 from dynamo_lite.capture.sameness import reachable
@@ -23,9 +24,13 @@ _DEPTH, _MOST = 3, 64  # of what an object refers to, and items of each
 
 
 def has_let_go(machine: Machine, guarded: bool) -> bool:
-    """Whether no name has something any more that the segment began with, and its death may be noticed: in plain Python
-    that comes before what is done now. guarded: that nobody can notice it is a guard; else it is so in this call."""
-    held = set(reachable(machine.tracer))
+    """Whether no name has something any more that the segment began with, or none will in the next iteration, and its
+    death may be noticed: in plain Python that comes before what is done now, or then. guarded: that nobody can notice it
+    is a guard; else it is so in this call."""
+    root = machine.tracer.frames[0]
+    loops = [one.loop for one in machine.attempts if one.frame is root]
+    stored = {name for loop in loops for name in stored_names(root.code, loop)}
+    held = set(reachable(machine.tracer, without=stored))
     for value in machine.slots.values():
         if not isinstance(value, LazyValue) or value in held or value.known in held:
             continue

@@ -113,7 +113,7 @@ from dynamo_lite.capture.value import (
     is_single,
 )
 from dynamo_lite.capture.whole_lists import look_closer
-from dynamo_lite.capture.whole_loops import check_ends, check_whole
+from dynamo_lite.capture.whole_loops import check_whole
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
@@ -662,10 +662,8 @@ class Attempt:
             leaves = self.may_leave and note_exit(tracer, self.frame, self.header, loop, rest, held)
         except CannotLeave:
             leaves = False
-        if leaves:
-            check_ends(tracer, self.region)
-        elif not tracer.regions:
-            check_whole(tracer, self.region, self.header)
+        if not tracer.regions:
+            check_whole(tracer, self.region, self.header, leaves, self.may_leave)
         if self.region.pauses and not leaves:
             refuse_pauses(self)
         if self.region.pauses:

@@ -109,10 +109,13 @@ def _same_constant(before: Any, after: Any) -> bool:
 # -- what tracing may not change -------------------------------------------------------------------
 
 
-def reachable(tracer: Tracer, by_callers: bool = False) -> list[Value]:
+def reachable(tracer: Tracer, by_callers: bool = False, without: Set[str] = frozenset()) -> list[Value]:
     """Every value that some frame holds, or that a value holds, or an object from outside that is stored to.
-    by_callers: also what was given to a function that is running, and only its caller may have."""
-    work: list[Value | None] = [value for frame in tracer.frames for value in _held(frame)]
+    by_callers: also what was given to a function that is running, and only its caller may have. without: locals of the
+    segment's own frame that do not count."""
+    root, *inlined = tracer.frames
+    work: list[Value | None] = [value for name, value in root.locals.items() if name not in without]
+    work += [*root.stack, *root.cells.values(), *(value for frame in inlined for value in _held(frame))]
     work += [value for frame in tracer.frames for value in frame.given if by_callers]
     return _with_parts([*work, *tracer.stored, *tracer.namespaces.values()])
 

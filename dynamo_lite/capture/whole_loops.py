@@ -7,24 +7,32 @@ loop runs in a segment that can be left in it.
 
 from __future__ import annotations
 
+from dynamo_lite.capture import consumers
 from dynamo_lite.capture.listed_objects import keeps_frame
+from dynamo_lite.capture.loop_candidates import is_comprehended
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import Region, Retry, StoresShow, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import Code, handlers_at
+from dynamo_lite.pycode.polls import statement_depth
 
 _BRIEF = 128  # iterations, without a loop in them, that are over before anybody waits
 
 
-def check_whole(tracer: Tracer, region: Region, header: int) -> None:
+def check_whole(tracer: Tracer, region: Region, header: int, leaves: bool, may_leave: bool) -> None:
     """Break the graph, or begin again, where the outermost loop, at `header` of the frame at hand, must be one that can
-    be left."""
-    if tracer.stored:
+    be left, or hold none inside, in which others may have to wait until it is. leaves: it can. may_leave: what it goes
+    over lets it, if it is in the segment's own frame."""
+    if leaves and not _is_nest(region):
+        return
+    if tracer.stored and not leaves:
         raise keeps_frame(tracer) or StoresShow
-    _begin_behind_appends(tracer)
-    if _is_brief(region):
+    if tracer.has_grown:
+        tracer.note_reading()
+        raise Retry
+    if leaves or not may_leave or _is_brief(region) or not _has_frame(tracer, header):
         return
     if tracer.grown:
         raise Break("loop-whole", "it changes a list or dict from outside")
@@ -34,22 +42,22 @@ def check_whole(tracer: Tracer, region: Region, header: int) -> None:
         raise Break("loop-whole", "a try or with around it handles what a signal raises")
 
 
-def check_ends(tracer: Tracer, region: Region) -> None:
-    """Begin again where the outermost loop can be left behind its iterations, but others may have to wait for that in a
-    loop inside."""
-    if any(node.kind is NodeKind.LOOP for node in region.graph.nodes):
-        _begin_behind_appends(tracer)
-
-
-def _begin_behind_appends(tracer: Tracer) -> None:
-    if tracer.has_grown:
-        tracer.note_reading()
-        raise Retry
+def _has_frame(tracer: Tracer, header: int) -> bool:
+    """Whether the loop stands in the user's own functions, as a statement: another segment could be left in it. (One of
+    a comprehension, or of what `sum` goes over, could not, and would be plain.)"""
+    if any(is_comprehended(frame) or frame.namespace is vars(consumers) for frame in tracer.frames):
+        return False
+    frame = tracer.frames[-1]
+    return len(frame.stack) == statement_depth(frame.code, header)
 
 
 def _is_brief(region: Region) -> bool:
     known = not any(map(is_symbolic, region.bounds)) and length_of(region.bounds) <= _BRIEF
-    return known and all(node.kind is not NodeKind.LOOP for node in region.graph.nodes)
+    return known and not _is_nest(region)
+
+
+def _is_nest(region: Region) -> bool:
+    return any(node.kind is NodeKind.LOOP for node in region.graph.nodes)
 
 
 def _count_handlers(code: Code, index: int) -> int:
@@ -65,4 +73,4 @@ def _count_handlers(code: Code, index: int) -> int:
     return count
 
 
-__all__ = ["check_ends", "check_whole"]
+__all__ = ["check_whole"]

@@ -294,6 +294,14 @@ def let_go_where_items_are_stored(log: Any, x: Any, n: int) -> Any:
     return thing
 
 
+def let_go_behind_the_first_append(log: list[Any], x: Any, n: int) -> Any:
+    thing: Any = Dies()
+    for _ in range(20):
+        log.append(x)
+        thing = n
+    return thing
+
+
 def let_go_on_one_way(log: list[Any], x: Any, n: int) -> Any:
     thing: Any = Dies()
     y = x * 2.0
@@ -314,7 +322,8 @@ def let_go_on_the_other_way(log: list[Any], x: Any, n: int) -> Any:
     return y
 
 
-LETTING_GO = [let_go, let_go_in_a_loop, let_go_where_items_are_stored, let_go_on_one_way, let_go_on_the_other_way]
+LETTING_GO = [let_go, let_go_in_a_loop, let_go_behind_the_first_append, let_go_where_items_are_stored]
+LETTING_GO += [let_go_on_one_way, let_go_on_the_other_way]
 
 
 @pytest.mark.parametrize("fn", LETTING_GO)
