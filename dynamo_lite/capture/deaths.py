@@ -25,8 +25,8 @@ _DEPTH, _MOST = 3, 64  # of what an object refers to, and items of each
 
 def has_let_go(machine: Machine, guarded: bool) -> bool:
     """Whether no name has something any more that the segment began with, or none will in the next iteration, and its
-    death may be noticed: in plain Python that comes before what is done now, or then. guarded: that nobody can notice it
-    is a guard; else it is so in this call."""
+    death may be noticed: in plain Python that comes before what is done now, or then. guarded: that nobody can notice
+    it is a guard; else it is so in this call."""
     root = machine.tracer.frames[0]
     loops = [one.loop for one in machine.attempts if one.frame is root]
     stored = {name for loop in loops for name in stored_names(root.code, loop)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import signal
 import sys
 import traceback
@@ -496,11 +497,32 @@ def test_a_signal_waits_for_the_end_of_an_iteration_where_it_is_handled() -> Non
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.02)
         with pytest.raises(KeyboardInterrupt):
-            fast(np.ones(8), 10**8, 10**6)
+            fast(np.ones(8), 2 * 10**7, 10**6)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     assert [("exit", KeyboardInterrupt)] == LOG
+
+
+@pytest.mark.parametrize("form", ["comprehension", "sum", "product"])
+def test_loops_that_could_be_left_nowhere_stay_in_the_graph(form: str) -> None:
+    def in_a_try(n: int) -> Any:
+        try:
+            if form == "comprehension":
+                return np.array([k * 0.5 for k in range(n)]) * 2.0
+            if form == "sum":
+                return sum(k * 0.5 for k in range(n))
+            total = 0.0
+            for a, b in itertools.product(range(n), range(3)):
+                total = total * 0.5 + a - b
+            return total
+        except KeyError:
+            return None
+
+    fast = dynamo_lite.compile(in_a_try, options=OPTIONS)
+    for n in (500, 600):
+        assert repr(fast(n)) == repr(in_a_try(n))
+    assert {loop.outcome for loop in fast.explain().loops} == {"native"}
 
 
 def test_a_short_loop_in_a_try_stays_in_the_graph() -> None:
