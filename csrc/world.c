@@ -6,8 +6,8 @@
  * iteration. What others have written to an array meanwhile is not undone when the program declines later (overlap.c).
  * INVARIANT: they run between two iterations, or where a step calls into Python, when arrays hold what they would hold
  * plainly. What a handler raises ends the call: where a `try` or `with` may handle it, the outermost loop can be left
- * (capture/whole_loops.py), and signals wait for that. A program that appends to lists does not let them run: nobody could
- * tell their items from its own.
+ * (capture/whole_loops.py has what could not), and signals wait up to a second for that. A program that appends to lists
+ * does not let them run: nobody could tell their items from its own.
  */
 #include "program.h"
 

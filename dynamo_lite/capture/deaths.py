@@ -6,10 +6,9 @@ or a weak reference, and find in a list what was appended since.
 
 from __future__ import annotations
 
+import gc
 import types
 import weakref
-from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 from dynamo_lite._C import dies_quietly
@@ -20,7 +19,9 @@ from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.value import LazyValue
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 
-_DEPTH, _MOST = 3, 64  # of what an object refers to, and items of each
+_DEPTH, _MOST = 4, 64  # of what an object refers to, an instance's dict being one step, and items of each
+_SHARED = (type, types.FunctionType, types.ModuleType, types.CodeType)  # which live on without it
+_RUNNING = (types.GeneratorType, types.CoroutineType)  # whose `finally` runs
 
 
 def has_let_go(machine: Machine, guarded: bool) -> bool:
@@ -43,25 +44,14 @@ def has_let_go(machine: Machine, guarded: bool) -> bool:
 
 def _is_noticed(obj: Any, depth: int = _DEPTH) -> bool:
     """Whether its death, or that of what it refers to, runs something, as far as it is looked into."""
-    cls = type(obj)
-    if dies_quietly(obj):
+    cls = type(obj)  # NB: isinstance would ask the object for its __class__
+    if dies_quietly(obj) or issubclass(cls, _SHARED):
         return False
-    if class_lookup(cls, "__del__") is not MISSING or cls in (types.GeneratorType, types.CoroutineType):
+    if class_lookup(cls, "__del__") is not MISSING or issubclass(cls, _RUNNING):
         return True
-    if cls.__weakrefoffset__ and weakref.getweakrefcount(obj) > 0 and not isinstance(obj, type | types.FunctionType):
+    if cls.__weakrefoffset__ and weakref.getweakrefcount(obj) > 0:
         return True
-    return depth > 0 and any(_is_noticed(part, depth - 1) for part in islice(_parts(obj), _MOST))
-
-
-def _parts(obj: Any) -> Iterable[Any]:
-    """What an object of a plain container's class, or of an ordinary class, holds."""
-    cls = type(obj)
-    if cls in (list, tuple, set, frozenset):
-        return obj  # type: ignore[no-any-return]
-    if cls is dict:
-        return list(obj.values())
-    own = object.__getattribute__(obj, "__dict__") if cls.__dictoffset__ and not issubclass(cls, type) else None
-    return list(own.values()) if type(own) is dict and not isinstance(obj, types.ModuleType) else ()
+    return depth > 0 and any(_is_noticed(part, depth - 1) for part in gc.get_referents(obj)[:_MOST])
 
 
 __all__ = ["has_let_go"]

@@ -82,7 +82,8 @@ def in_list(tracer: Tracer, container: Value, index: Value) -> Value | None:
         if container.cells is not None or container.is_grown or len(held) < len(container.items):
             return None
     elif isinstance(container, LazyValue) and container.known is None and type(container.concrete) in (list, tuple):
-        if is_object_list(tracer, container) or id(container.concrete) in (*tracer.grown, *tracer.wrapped):
+        at = id(container.concrete)
+        if is_object_list(tracer, container) or at in tracer.grown or at in tracer.wrapped:
             return None
         held = container.concrete
     else:

@@ -337,6 +337,34 @@ def test_what_is_appended_behind_a_death_comes_behind_it(fn: Callable[..., Any])
     assert found == found[:1] * 4
 
 
+ASKED: list[str] = []
+
+
+class Asks:
+    """One that tells when somebody looks at it."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        ASKED.append("__class__")
+        return Asks
+
+
+def test_what_a_loop_lets_go_is_not_asked_anything() -> None:
+    def fn(log: list[Any], thing: Any, x: Any, n: int) -> Any:
+        for _ in range(n):
+            log.append(x[0])
+            thing = x * 2.0
+            x = x + 1.0
+        return thing
+
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    for n in (4, 6):
+        ours: list[Any] = []
+        theirs: list[Any] = []
+        assert text((fast(ours, Asks(), np.ones(3), n), ours)) == text((fn(theirs, Asks(), np.ones(3), n), theirs))
+    assert not ASKED
+
+
 def test_nothing_is_kept_that_the_list_lets_go() -> None:
     fast = dynamo_lite.compile(arrays, options=OPTIONS)
     xs: list[Any] = []

@@ -686,6 +686,7 @@ def scaled_under_a_lock(x: Any, by: Any) -> Any:
     return x
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the block of a `with` that breaks the graph runs plainly")
 @pytest.mark.usefixtures("no_mode")
 def test_a_warning_of_ours_waits_until_no_block_is_open() -> None:
     fast = dynamo_lite.compile(scaled_under_a_lock, options=OPTIONS, recompile_limit=2)
