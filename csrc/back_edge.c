@@ -30,6 +30,11 @@ dl_back_edge_ask(PyObject *on_hot, PyObject *poll, DlFrame *frame, PyCodeObject 
     }
     for (int i = 0; i < depth; i++) {
         PyObject *item = dl_pyframe_stack_item(frame, i);
+        if (item == NULL) { /* below what leaves a `with`, from 3.14 on */
+            PyTuple_SET_ITEM(stack, i, Py_NewRef(Py_None));
+            PyTuple_SET_ITEM(own, i, Py_NewRef(Py_None));
+            continue;
+        }
         PyTuple_SET_ITEM(stack, i, item);
         int known = item == given ? 4 : 2; /* the stack's and the tuple's, the variable's and `given` */
         PyTuple_SET_ITEM(own, i, Py_NewRef(Py_REFCNT(item) == known ? Py_True : Py_False));

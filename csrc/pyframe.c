@@ -518,7 +518,8 @@ PyObject *
 dl_pyframe_stack_item(DlFrame *frame, Py_ssize_t i)
 {
     /* NB: the interpreter keeps the stack pointer in a register while the frame runs, but the items in memory. */
-    return PyStackRef_AsPyObjectNew(frame->localsplus[dl_pyframe_code(frame)->co_nlocalsplus + i]);
+    _PyStackRef item = frame->localsplus[dl_pyframe_code(frame)->co_nlocalsplus + i];
+    return PyStackRef_IsNull(item) ? NULL : PyStackRef_AsPyObjectNew(item);
 }
 
 /* Put `value` in slot i of frame, and let go of what was there. */

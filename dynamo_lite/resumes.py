@@ -175,7 +175,7 @@ class Resumes:
         function: types.FunctionType,
         header: int,
         stack: Sequence[Any],
-        own: Sequence[bool],
+        own: Sequence[bool | None],
         names: Sequence[str],
         values: Sequence[Any],
         sole: Sequence[bool],
@@ -184,10 +184,13 @@ class Resumes:
         None where it cannot.
 
         stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
-        holds.
+        holds; None of a slot that is NULL.
         """
         kinds, items = [], []
         for item, is_own in zip(stack, own, strict=True):
+            if is_own is None:
+                kinds.append("null")
+                continue
             rest = rest_of_iterator(item) if is_own else None
             kinds.append("value" if rest is None else "rest")
             items.append(item if rest is None else rest)

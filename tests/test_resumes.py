@@ -377,7 +377,8 @@ def test_locals_die_in_the_order_in_which_the_function_has_them(compiler: Any) -
         results = [of(np.ones(3), n, log).tobytes() for of, log in zip((made, lets_go), logs, strict=True)]
         assert results[0] == results[1]
         assert logs[0] == logs[1]
-        assert logs[1][-4:] == ["z", "y", "b", "a"]
+        # NB: CPython lets go the first one first; from 3.14 on the last
+        assert logs[1][-4:] == (["a", "b", "y", "z"] if sys.version_info >= (3, 14) else ["z", "y", "b", "a"])
 
 
 def lives_on(x: Any, n: int, log: list[str]) -> Any:

@@ -34,7 +34,16 @@ from dynamo_lite.pycode.module_code import known_flags
 from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
 from dynamo_lite.pycode.rotate import rotated
 from dynamo_lite.pycode.tables import protected_ranges
-from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
+from dynamo_lite.pycode.version import (
+    BORROWING,
+    CACHES,
+    COMMON_CONSTANTS,
+    FACTS,
+    INTRINSICS,
+    SPELLINGS,
+    VERSION,
+    Natives,
+)
 
 _REMEMBERED = 256
 _EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
@@ -286,13 +295,19 @@ class _Decoder:
         """Natives in a row that version.py has as one instruction; `index` if there are none."""
         for canonical, natives in _SEQUENCES[self.ops[index]]:
             if all(
-                (offset == 0 or self.free(index + offset, op)) and (self.ops[at], self.args[at]) == (op, arg)
+                (offset == 0 or self.free(index + offset, op)) and self.ops[at] == op and self.is_given(at, arg)
                 for offset, (op, arg) in enumerate(natives)
                 for at in (index + offset,)
             ):
                 self.emit(index, *canonical)
                 return index + len(natives)
         return index
+
+    def is_given(self, index: int, arg: object) -> bool:
+        """Whether a native has this argument."""
+        if self.ops[index] == "LOAD_CONST":
+            return self.code.co_consts[self.args[index]] is arg
+        return self.args[index] == arg
 
     def spelled(self, index: int) -> int:
         """A native opcode that version.py spells as other instructions."""
@@ -605,7 +620,7 @@ if FACTS.attr_method_bit:
     _SPECIAL["LOAD_ATTR"] = _Decoder.load_attr
 
 # First native opcode -> the canonical instructions that begin with it, and their natives.
-_SEQUENCES: dict[str, list[tuple[tuple[str, object], tuple[tuple[str, int], ...]]]] = {}
+_SEQUENCES: dict[str, list[tuple[tuple[str, object], Natives]]] = {}
 for _canonical, _natives in FACTS.sequences.items():
     _SEQUENCES.setdefault(_natives[0][0], []).append((_canonical, _natives))
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from dynamo_lite import _C
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode.borrow import borrowed_loads
 from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode, free_operand
@@ -203,7 +202,7 @@ class _Encoder:
         """Emit the natives that version.py has for the instruction, if it has some."""
         natives = FACTS.sequences.get((instr.op, instr.arg), ())
         for op, arg in natives:
-            self.emit(op, arg, instr.position)
+            self.emit(op, self.const(arg) if op == "LOAD_CONST" else arg, instr.position)
         return bool(natives)
 
     def match(self, index: int, parts: Sequence[tuple[str] | tuple[str, str | int]]) -> int | None:
@@ -367,14 +366,6 @@ class _Encoder:
             self.emit("LOAD_COMMON_CONSTANT", _COMMON_CONSTANTS[id(value)], instr.position)
         else:
             self.plain(index, instr)
-
-    def before_with(self, index: int, instr: Instr) -> None:
-        """From 3.14 only in code that decode did not make: it has BEFORE_WITH_SELF."""
-        if "BEFORE_WITH" in CACHES:
-            return self.plain(index, instr)
-        exit = ("COPY", 1), ("LOAD_SPECIAL", 1), ("LOAD_CONST", self.const(_C.bound)), ("SWAP", 3), ("CALL", 1)
-        for op, arg in (*exit, ("SWAP", 2), ("LOAD_SPECIAL", 0), ("CALL", 0)):
-            self.emit(op, arg, instr.position)
 
     def pop_iter(self, index: int, instr: Instr) -> None:
         self.emit("POP_ITER" if "POP_ITER" in CACHES else "POP_TOP", 0, instr.position)
@@ -548,7 +539,6 @@ _LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {
     "LOAD_CLOSURE": _Encoder.load_closure,
     "STORE_CELL": _Encoder.store_cell,
     "POP_ITER": _Encoder.pop_iter,
-    "BEFORE_WITH": _Encoder.before_with,
     "END_SEND": _Encoder.end_send,
     "END_ASYNC_FOR": _Encoder.end_async_for,
     "BUILD_INTERPOLATION": _Encoder.build_interpolation,

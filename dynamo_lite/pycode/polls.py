@@ -184,17 +184,17 @@ def _is_short(code: Code, loop: Loop) -> bool:
 
 
 def _withs(code: Code, index: int) -> int:
-    """In how many `with` blocks an instruction stands, each of which has one slot of the stack (two from 3.14 on, of
-    which one may be NULL: no loop in them is found)."""
+    """The slots of the stack that the `with` blocks have in which an instruction stands: one each, two from 3.14 on."""
     count, entry = 0, handlers_at(code, index)
     while entry is not None:
-        count += code.instrs[entry.target + 1].op == "WITH_EXCEPT_START"
+        count += _WITH_SLOTS.get(code.instrs[entry.target + 1].op, 0)
         entry = handlers_at(code, entry.target)
         while entry is not None and code.instrs[entry.target].op == "COPY":  # what ends a handler that is left
             entry = handlers_at(code, entry.target)
     return count
 
 
+_WITH_SLOTS = {"WITH_EXCEPT_START": 1, "WITH_EXCEPT_START_SELF": 2}
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 
 
@@ -297,6 +297,7 @@ class _Writer:
         self.edges: dict[int, int] = {}  # index of a back edge -> its block
         self.landings: dict[int, tuple[int, Landing]] = {}  # and by the instruction
         self.copied: dict[int, Loop] = {}  # header -> loop
+        self.in_with = False  # whether anything is asked in a `with` block
         self.blocks: list[tuple[object, int, int, Position]] = []  # poll, where to go on, stack depth there, position
         self.out: list[Instr] = []
         self.labels: list[object] = []
@@ -311,12 +312,14 @@ class _Writer:
         """Ask `poll` at all back edges of `loop`."""
         if loop.copies > 1:
             self.copied[loop.header] = loop
+        self.in_with |= _withs(self.code, loop.header) > 0
         self.edges.update(dict.fromkeys(loop.edges, len(self.blocks)))
         self.blocks.append((poll, loop.header, loop.depth, self.code.instrs[loop.last].position))
 
     def at_landing(self, landing: Landing, poll: object) -> None:
         """Ask `poll` before the instruction of `landing`."""
         self.landings[landing.header] = len(self.blocks), landing
+        self.in_with |= _withs(self.code, landing.header) > 0
         position = self.code.instrs[landing.header].position
         self.blocks.append((poll, landing.header, landing.depth, position))
 
@@ -352,6 +355,11 @@ class _Writer:
                 self.ask(block, instr.position)
             elif block is not None:
                 target = (block, "ask")
+            if instr.op == "BEFORE_WITH_SELF" and self.in_with:  # as a bound method, and NULL: who asks knows which
+                self.emit("BEFORE_WITH", None, instr.position)
+                self.emit("PUSH_NULL", None, instr.position)
+                self.emit("SWAP", 2, instr.position)
+                continue
             self.out.append(instr)
             self.labels.append(target)
         start.append(len(self.out))

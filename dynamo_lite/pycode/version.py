@@ -13,8 +13,13 @@ import dis
 import sys
 from collections.abc import Mapping
 from itertools import accumulate
+from typing import Any
 
+from dynamo_lite import _C
 from dynamo_lite.dataclass import dataclass, replace
+
+Natives = tuple[tuple[str, Any], ...]
+"""Native opcodes and their arguments, what a LOAD_CONST loads among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +48,21 @@ class Facts:
     branch_marks: bool  # NOT_TAKEN behind conditional jumps, and END_ASYNC_FOR names where the loop came from
     prefixes: bool  # code may stand before RESUME, unseen by tracers and tracebacks; tried on 3.11 alone
     test_at_bottom: bool  # a `while` is tested once more at its end (rotate.py)
-    sequences: dict[tuple[str, object], tuple[tuple[str, int], ...]]  # canonical op and operand: natives in a row
+    sequences: dict[tuple[str, object], Natives]  # canonical op and operand: natives in a row
 
 
 # Canonical opcode and operand -> the natives that stand for it, in one place of the source.
 _WITH = ((1, 0), (3, 2))  # __exit__ and __enter__, __aexit__ and __aenter__, as LOAD_SPECIAL numbers them
-_SEQUENCES_OF_3_14: dict[tuple[str, object], tuple[tuple[str, int], ...]] = {
+_SEQUENCES_OF_3_14: dict[tuple[str, object], Natives] = {
     ("BINARY_SUBSCR", None): (("BINARY_OP", 26),),
     ("LOAD_ASSERTION_ERROR", None): (("LOAD_COMMON_CONSTANT", 0),),
     ("CALL_FUNCTION_EX", False): (("PUSH_NULL", 0), ("CALL_FUNCTION_EX", 0)),
     ("WITH_EXCEPT_START_SELF", None): (("WITH_EXCEPT_START", 0),),
+    # As before 3.14, with a bound method: only in code that was made here.
+    ("BEFORE_WITH", None): (
+        *(("COPY", 1), ("LOAD_SPECIAL", _WITH[0][0]), ("LOAD_CONST", _C.bound), ("SWAP", 3), ("CALL", 1)),
+        *(("SWAP", 2), ("LOAD_SPECIAL", _WITH[0][1]), ("CALL", 0)),
+    ),
     **{
         (op, None): (
             *(("COPY", 1), ("LOAD_SPECIAL", exit), ("SWAP", 2), ("SWAP", 3)),
@@ -138,9 +148,10 @@ FACTS = _FACTS[sys.version_info[:2] if KNOWN else max(_FACTS)]
 _cache_entries = dis._inline_cache_entries  # type: ignore[attr-defined]
 
 
-def _rise(natives: tuple[tuple[str, int], ...]) -> int:
+def _rise(natives: Natives) -> int:
     """How far the stack grows, at most, while these run."""
-    effects = (dis.stack_effect(dis.opmap[op], arg if dis.opmap[op] in dis.hasarg else None) for op, arg in natives)  # type: ignore[attr-defined]
+    arguments = ((dis.opmap[op], arg if isinstance(arg, int) else 0) for op, arg in natives)
+    effects = (dis.stack_effect(op, arg if op in dis.hasarg else None) for op, arg in arguments)  # type: ignore[attr-defined]
     return max(accumulate(effects))
 
 
@@ -149,8 +160,6 @@ RISES = {
     for canonical, natives in FACTS.sequences.items()
     if all(op in dis.opmap for op, _ in natives)  # else this CPython has no row
 }
-if "BEFORE_WITH" not in dis.opmap:
-    RISES["BEFORE_WITH", None] = 3  # see encode.py
 """Canonical opcode and operand that are natives in a row -> how far the stack grows, at most, while they run."""
 
 # Native opcode -> the number of CACHE units behind it; only what co_code can show.

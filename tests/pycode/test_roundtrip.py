@@ -102,7 +102,8 @@ def test_round_trip(name, files):
 
 
 def without_polls(code: Code, polls: list[object], size: int) -> Code:
-    """The user's `size` instructions of `code`: without the questions among them, and what stands after them."""
+    """The user's `size` instructions of `code`: without the questions among them, what stands after them, and what has
+    the NULL that leaves a `with` in a known place."""
     instrs, known = code.instrs, set(map(id, polls))
     asks = [
         index
@@ -110,6 +111,9 @@ def without_polls(code: Code, polls: list[object], size: int) -> Code:
         if instr.op == "LOAD_CONST" and id(instr.arg) in known and instrs[index + 1].op == "POP_JUMP_IF_TRUE"
     ]
     apart = {index + part for index in asks for part in (0, 1)}
+    bound = {index for index, instr in enumerate(instrs) if instr.op == "BEFORE_WITH" and sys.version_info >= (3, 14)}
+    assert all([one.op for one in instrs[index + 1 : index + 3]] == ["PUSH_NULL", "SWAP"] for index in bound)
+    apart |= {index + part for index in bound for part in (1, 2)}
     users = [index for index in range(len(instrs)) if index not in apart][:size]
     new = {index: place for place, index in enumerate(users)}
     for ask in asks:  # one after the user's instructions is of a conditional back edge; a jump follows it
@@ -120,7 +124,9 @@ def without_polls(code: Code, polls: list[object], size: int) -> Code:
         code,
         instrs=tuple(
             instr if instr.target is None else replace(instr, target=new[instr.target])
-            for instr in (instrs[index] for index in users)
+            for instr in (
+                replace(instrs[index], op="BEFORE_WITH_SELF") if index in bound else instrs[index] for index in users
+            )
         ),
         exceptions=tuple(
             replace(
