@@ -7,7 +7,6 @@ any time. Rendering is in render.py, which is imported when something is shown.
 from __future__ import annotations
 
 import sys
-from dataclasses import field
 
 from dynamo_lite.dataclass import dataclass
 
@@ -113,8 +112,8 @@ class Explanation:
     """What dynamo_lite made of one function.
 
     graphs and breaks stand in the order of the program, compiles in the order of time. skips: frames left to plain
-    Python, the function's own or a callee's. relaxations: options set that allow a result other than NumPy's. loops:
-    over ranges, what became of each. trials: of calls that were timed, compiled and plainly.
+    Python, the function's own or a callee's. loops: over ranges,
+    what became of each. trials: of calls that were timed, compiled and plainly.
     """
 
     function: str
@@ -125,7 +124,6 @@ class Explanation:
     skips: tuple[BreakRecord, ...] = ()
     compiles: tuple[CompileRecord, ...] = ()
     stats: tuple[tuple[str, float], ...] = ()
-    relaxations: tuple[str, ...] = field(default=())
     loops: tuple[LoopRecord, ...] = ()
     trials: tuple[TrialRecord, ...] = ()
 

@@ -81,10 +81,6 @@ def to_html_fragment(explanation: Explanation) -> str:
     parts = [f"<style>{_STYLE}</style>", '<div class="dynamo-lite">', f"<h3>{html.escape(explanation.function)}</h3>"]
     place = _place(explanation.filename, explanation.line)
     parts.append(f"<p>{html.escape(place)}{': ' if place else ''}{html.escape(summary(explanation))}</p>")
-    if explanation.relaxations:
-        parts.append(
-            f"<p><b>Results may differ from NumPy's:</b> {html.escape(', '.join(explanation.relaxations))}</p>"
-        )
     for number, graph in enumerate(explanation.graphs):
         parts.append(f"<details open><summary>{html.escape(_graph_title(number, graph))}</summary>")
         parts.append(f"<pre>{html.escape(graph.text)}</pre>")
@@ -131,10 +127,7 @@ _STYLE = (
 
 def _heading(explanation: Explanation) -> str:
     place = _place(explanation.filename, explanation.line)
-    lines = [f"{explanation.function}{f' ({place})' if place else ''}: {summary(explanation)}"]
-    if explanation.relaxations:
-        lines.append(f"Results may differ from NumPy's, because of: {', '.join(explanation.relaxations)}")
-    return "\n".join(lines)
+    return f"{explanation.function}{f' ({place})' if place else ''}: {summary(explanation)}"
 
 
 def _graph_title(number: int, graph: GraphRecord) -> str:

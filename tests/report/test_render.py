@@ -111,10 +111,6 @@ def test_functions_without_array_work_share_a_line() -> None:
     assert text.endswith("f5 (a.py:15), and 1 more")
 
 
-def test_relaxations_are_printed() -> None:
-    assert "Results may differ from NumPy's, because of: fastmath" in str(Explanation("f", relaxations=("fastmath",)))
-
-
 def test_recompiles_are_the_later_compilations_of_a_segment() -> None:
     assert EXPLANATION.recompiles == (EXPLANATION.compiles[2],)
 
