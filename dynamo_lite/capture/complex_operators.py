@@ -1,7 +1,8 @@
 """Arithmetic of Python's complex numbers that only the run knows, on their parts (complex_numbers.py).
 
-Each form below is CPython's way, up to 3.13: a real operand is converted, quotients are Smith's, powers by small ints
-are products. `is_known` tries out that the interpreter at hand gives their bits; where it does not, the graph breaks.
+Each form below is CPython's way: quotients are Smith's, powers by small ints are products. A real operand is converted
+up to 3.13, and from 3.14 on computed with as it is (`MIXES`), without an imaginary part. `is_known` tries out that the
+interpreter at hand gives their bits; where it does not, the graph breaks.
 INVARIANT: where Python raises, or makes a NaN of its own, the program declines, and where two NaNs meet.
 """
 
@@ -40,6 +41,8 @@ from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 
 Parts: TypeAlias = tuple[Scalar, Scalar]
+Operand: TypeAlias = tuple[Scalar, Scalar | None]  # None: it is real, and computed with so
+MIXES = math.copysign(1.0, (2.0 + complex(1.0, -0.0)).imag) < 0.0  # whether real operands are
 LARGEST = sys.float_info.max
 LARGEST_EXPONENT = 708.0  # just below log(LARGEST / 4), from which on cmath.exp goes another way
 MOST_FACTORS = 16  # of a power
@@ -58,34 +61,75 @@ class Way(Protocol):
 # -- forms -----------------------------------------------------------------------------------------
 
 
-def product(one: Parts, other: Parts) -> Parts:
+def total(one: Operand, other: Operand, way: Way) -> Parts:
     (a, b), (c, d) = one, other
+    return make("add", a, c), _joined("add", b, d)
+
+
+def difference(one: Operand, other: Operand, way: Way) -> Parts:
+    (a, b), (c, d) = one, other
+    return make("sub", a, c), _joined("sub", b, d)
+
+
+def _joined(op: str, b: Scalar | None, d: Scalar | None) -> Scalar:
+    """The sum or difference of imaginary parts, of which one may be missing."""
+    if b is None:
+        assert d is not None
+        return make("neg", d) if op == "sub" else d
+    return b if d is None else make(op, b, d)
+
+
+def product(one: Operand, other: Operand, way: Way) -> Parts:
+    (a, b), (c, d) = one, other
+    if b is None:
+        (a, b), (c, d) = other, one
+    assert b is not None
+    if d is None:
+        return make("mul", a, c), make("mul", b, c)
     re = make("sub", make("mul", a, c), make("mul", b, d))
-    return re, make("add", make("mul", a, d), make("mul", b, c))
+    return _without_nans(way, re, make("add", make("mul", a, d), make("mul", b, c)))
 
 
-def quotient(one: Parts, other: Parts, way: Way) -> Parts:
+def quotient(one: Operand, other: Operand, way: Way) -> Parts:
     """By Smith's method. A divisor of 0, or with a NaN, declines."""
     (a, b), (c, d) = one, other
-    way.require(make("or", make("ne", c, 0.0), make("ne", d, 0.0)))
+    if d is None:
+        assert b is not None
+        way.require(make("ne", c, 0.0))
+        return make("truediv", a, c), make("truediv", b, c)
+    divisor = d
+    way.require(make("or", make("ne", c, 0.0), make("ne", divisor, 0.0)))
 
     def by_real() -> Parts:
-        ratio = make("truediv", d, c)
-        whole = make("add", c, make("mul", d, ratio))
-        re, im = make("add", a, make("mul", b, ratio)), make("sub", b, make("mul", a, ratio))
-        return make("truediv", re, whole), make("truediv", im, whole)
+        ratio = make("truediv", divisor, c)
+        whole = make("add", c, make("mul", divisor, ratio))
+        if b is None:
+            re, im = a, make("mul", make("neg", a), ratio)
+        else:
+            re, im = make("add", a, make("mul", b, ratio)), make("sub", b, make("mul", a, ratio))
+        return _without_nans(way, make("truediv", re, whole), make("truediv", im, whole))
 
     def by_imag() -> Parts:
-        ratio = make("truediv", c, d)
-        whole = make("add", make("mul", c, ratio), d)
-        re, im = make("add", make("mul", a, ratio), b), make("sub", make("mul", b, ratio), a)
-        return make("truediv", re, whole), make("truediv", im, whole)
+        ratio = make("truediv", c, divisor)
+        whole = make("add", make("mul", c, ratio), divisor)
+        if b is None:
+            re, im = make("mul", a, ratio), make("neg", a)
+        else:
+            re, im = make("add", make("mul", a, ratio), b), make("sub", make("mul", b, ratio), a)
+        return _without_nans(way, make("truediv", re, whole), make("truediv", im, whole))
 
     way.require(make("eq", c, c))
-    if type(d) is float and d == 0.0:
+    if type(divisor) is float and divisor == 0.0:
         return by_real()
-    way.require(make("eq", d, d))
-    return way.choose(make("ge", make("fabs", c), make("fabs", d)), by_real, by_imag)
+    way.require(make("eq", divisor, divisor))
+    return way.choose(make("ge", make("fabs", c), make("fabs", divisor)), by_real, by_imag)
+
+
+def _without_nans(way: Way, re: Scalar, im: Scalar) -> Parts:
+    """Both parts; declines where both are NaN, of which CPython 3.14 makes infinities."""
+    if MIXES:
+        way.require(make("or", make("eq", re, re), make("eq", im, im)))
+    return re, im
 
 
 def power(base: Parts, exponent: int, way: Way) -> Parts:
@@ -94,10 +138,10 @@ def power(base: Parts, exponent: int, way: Way) -> Parts:
     factor, mask = base, 1
     while mask <= abs(exponent):
         if abs(exponent) & mask:
-            result = product(result, factor)
+            result = product(result, factor, way)
         mask <<= 1
         if mask <= abs(exponent):
-            factor = product(factor, factor)
+            factor = product(factor, factor, way)
     if exponent <= 0:
         result = quotient((1.0, 0.0), result, way)
     _require_finite(way, *result)
@@ -129,10 +173,10 @@ def turned(size: Scalar, angle: Scalar, way: Way) -> Parts:
     return make("mul", size, make("cos", angle)), make("mul", size, make("sin", angle))
 
 
-FORMS: dict[str, Callable[[Parts, Parts, Way], Parts]] = {
-    "+": lambda one, other, _: (make("add", one[0], other[0]), make("add", one[1], other[1])),
-    "-": lambda one, other, _: (make("sub", one[0], other[0]), make("sub", one[1], other[1])),
-    "*": lambda one, other, _: product(one, other),
+FORMS: dict[str, Callable[[Operand, Operand, Way], Parts]] = {
+    "+": total,
+    "-": difference,
+    "*": product,
     "/": quotient,
 }
 
@@ -164,7 +208,7 @@ def is_known() -> bool:
     """Whether this interpreter's complex numbers have the bits of the forms."""
     pairs = [*itertools.product(_NUMBERS, _NUMBERS[::4]), *((one, real) for one in _NUMBERS for real in (1.25, -0.0))]
     return all(
-        _agree(functools.partial(function, a, b), functools.partial(FORMS[op], _as_parts(a), _as_parts(b), _known))
+        _agree(functools.partial(function, a, b), functools.partial(FORMS[op], _operand(a), _operand(b), _known))
         for op, function in _FUNCTIONS.items()
         for one, other in pairs
         for a, b in ((one, other), (other, one))
@@ -191,8 +235,14 @@ def knows_exponentials() -> bool:
     )
 
 
-def _as_parts(number: Any) -> Parts:
-    return (number.real, number.imag) if type(number) is complex else (float(number), 0.0)
+def _as_parts(number: complex) -> Parts:
+    return number.real, number.imag
+
+
+def _operand(number: Any) -> Operand:
+    if type(number) is complex:
+        return _as_parts(number)
+    return float(number), None if MIXES else 0.0
 
 
 def _agree(function: Callable[[], complex], form: Callable[[], Parts]) -> bool:
@@ -323,10 +373,16 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
 
 def _formed(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value | None:
     """What the form of an operator makes; None where there is none, or for an operand that is no number."""
-    one, other = parts_of(machine, lhs), parts_of(machine, rhs)
-    if op not in FORMS or one is None or other is None:
+    given = lhs, rhs
+    found = [parts_of(machine, operand) for operand in given]
+    if op not in FORMS or found[0] is None or found[1] is None:
         return None
     _require(is_known(), op)
+    one, other = (
+        (parts[0], None) if MIXES and not is_complex(operand) else parts
+        for operand, parts in zip(given, found, strict=True)
+        if parts is not None
+    )
     return _result(machine, functools.partial(FORMS[op], one, other))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import cmath
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +14,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite.capture import complex_operators
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, check, registry, rng, variants
-
-KNOWN = sys.version_info < (3, 14)  # from there on a real number has no imaginary part, and loops of them are plain
+from tests.programs.loop_cases import BACKENDS, OPTIONS, check, registry, rng
 
 CASES, case = registry()
 COUNTS = (3, 5, 12)
@@ -175,13 +172,7 @@ def julia_of_globals(count, size):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CASES)
 def test_they_stay_in_native_loops(name: str, backend: str) -> None:
-    one = CASES[name]
-    if KNOWN:
-        check(one, backend)
-    else:
-        first, *rest = variants(one)
-        options = {"backend": backend, "options": OPTIONS}
-        require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1)
+    check(CASES[name], backend)
 
 
 # -- what raises, what is handed out, what comes from outside ---------------------------------------
@@ -414,9 +405,9 @@ def test_all_is_as_plainly(fn: Callable[..., Any], backend: str) -> None:
 
 
 def test_the_forms_are_this_interpreters() -> None:
-    assert complex_operators.is_known() == KNOWN
-    assert complex_operators.knows_powers() == KNOWN
-    assert complex_operators.knows_exponentials() == KNOWN
+    assert complex_operators.is_known()
+    assert complex_operators.knows_powers()
+    assert complex_operators.knows_exponentials()
 
 
 def test_a_complex_argument_that_changes_is_an_input() -> None:
@@ -425,4 +416,4 @@ def test_a_complex_argument_that_changes_is_an_input() -> None:
         c = complex(-1 + k / 6, 0.5)
         assert fast(c, 50) == escapes(c, 50)
     stats = fast.stats()
-    assert not KNOWN or (stats["compiles"] <= 3 and stats["native_calls"] >= 10), fast.explain()
+    assert stats["compiles"] <= 3 and stats["native_calls"] >= 10, fast.explain()
