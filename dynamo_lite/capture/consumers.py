@@ -18,6 +18,16 @@ def add(total: Any, item: Any) -> Any:
     return total + item
 
 
+def compensates(total: Any, item: Any) -> bool:
+    """Whether sum() carries on what this step rounds off."""
+    return type(total) is float and type(item) is float
+
+
+def settled(total: Any, added: float) -> Any:
+    """The end of sum(), with what it has carried on, if these are floats."""
+    return total + added if type(total) is float else total
+
+
 def number(item: Any) -> Any:
     """An item of max() or min(), a number or NumPy scalar."""
     return item
@@ -33,6 +43,21 @@ def sum_of(items: Iterable[Any], total: Any, add: Step) -> Any:
     for item in items:
         total = add(total, item)
     return total
+
+
+def compensated_sum_of(items: Iterable[Any], total: Any, add: Step, compensates: Step, settled: Step) -> Any:
+    """sum(items, total) from CPython 3.12 on: of floats by Neumaier's improved Kahan-Babuska algorithm. What it has
+    rounded off is added at the end, unless it is 0 or not finite: -0.0 changes no float."""
+    rest, added = 0.0, -0.0
+    for item in items:
+        if compensates(total, item):
+            longer = total + item
+            rest += (total - longer) + item if abs(total) >= abs(item) else (item - longer) + total
+            added = 1.0 * (rest if rest != 0.0 and rest - rest == 0.0 else -0.0)  # NB: a new float in any case
+            total = longer
+        else:
+            total = add(total, item)
+    return settled(total, added)
 
 
 def greatest_of(items: Iterable[Any], number: Step, found: Step) -> Any:
@@ -116,6 +141,6 @@ def all_of(items: Iterable[Any]) -> bool:
 
 
 __all__ = [
-    *("add", "all_of", "any_of", "found", "greatest_by", "greatest_of", "least_by", "least_of", "list_of", "number"),
-    *("reduced", "sum_of"),
+    *("add", "all_of", "any_of", "compensated_sum_of", "compensates", "found", "greatest_by", "greatest_of"),
+    *("least_by", "least_of", "list_of", "number", "reduced", "settled", "sum_of"),
 ]

@@ -44,7 +44,7 @@ def as_loop(machine: Machine, function: Any, value: Value, *others: Any) -> Valu
     if isinstance(value, ListValue) and not tracer.regions and tracer.changes_lists and tracer.restraints.lists_grow:
         return None  # nobody knows whether it has a first item, which would run by itself
     if isinstance(value, SequenceValue) and value.filled is not None:
-        value = gathered(machine, value, function is consumers.sum_of) or value
+        value = gathered(machine, value, function in (consumers.sum_of, consumers.compensated_sum_of)) or value
     if goes_over_arrays(value) or is_long_range(value):
         items = value if isinstance(value, RangeValue) else iterate(machine, value)
         return machine.call_python(function, constant(function), [items, *given], {})

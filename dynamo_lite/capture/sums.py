@@ -1,7 +1,8 @@
 """sum(), functools.reduce(), and the steps of max() and min(): loops over arrays and other things known by number.
 
-Enters a call's values; leaves that of its result. NB: CPython 3.12 sums floats with compensation: there those that are
-not NumPy's break the graph.
+Enters a call's values; leaves that of its result. NB: CPython 3.12 sums floats with compensation, as long as all are
+Python's own: there a loop does the same, and what mixes them with ints or NumPy's, or stands in a tuple, breaks the
+graph.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 
 from dynamo_lite.capture import consumers
 from dynamo_lite.capture.call_rules import Args, Kwargs, is_number, rule
-from dynamo_lite.capture.choices import as_number_here, is_none
+from dynamo_lite.capture.choices import as_number_here, is_none, split
 from dynamo_lite.capture.columns import open_long
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.handlers import operators
@@ -18,10 +19,20 @@ from dynamo_lite.capture.iterators import drain, iterate
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, EitherValue, ResultValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    ConstantValue,
+    EitherValue,
+    NumberValue,
+    ResultValue,
+    SequenceValue,
+    Value,
+)
+from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import kind_of, negate
 
-_SUMMED = ("int", "bool") if sum((1e16, 1.0, 1.0, -1e16)) else ("int", "bool", "float")
+_COMPENSATES = sum((1e16, 1.0, 1.0, -1e16)) != 0.0
 
 
 @rule(sum)
@@ -31,13 +42,17 @@ def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         raise Break("python-call", "a builtin function with other arguments than it takes")
     value, total = machine.realised(given[0]), machine.realised(given[1]) if given[1:] else ConstantValue(None, 0)
     begin = as_scalar(total)
-    if not isinstance(total, ArrayValue) and (begin is None or kind_of(begin) not in _SUMMED):
-        raise Break("python-call", "sum")  # of lists or strings, or of floats
+    if not isinstance(total, ArrayValue) and (begin is None or kind_of(begin) not in ("int", "bool", "float")):
+        raise Break("python-call", "sum")  # of lists or strings
     if isinstance(value, ArrayValue) and goes_over_arrays(value):
         value = iterate(machine, value)
     elif _is_floats_from_outside(machine, value):
         raise Break("python-call", "sum")  # Python itself is faster
-    summed = as_loop(machine, consumers.sum_of, value, total, consumers.add)
+    if _COMPENSATES:
+        steps = consumers.add, consumers.compensates, consumers.settled
+        summed = as_loop(machine, consumers.compensated_sum_of, value, total, *steps)
+    else:
+        summed = as_loop(machine, consumers.sum_of, value, total, consumers.add)
     if summed is not None:
         return summed
     for item in drain(machine, value):
@@ -69,11 +84,55 @@ def _reduce(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(consumers.add)
 def _add(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    total, item = map(machine.realised, args)
-    scalar = as_scalar(item)
-    if scalar is not None and kind_of(scalar) not in _SUMMED:
+    total, item = (_known(machine, machine.realised(one)) for one in args)
+    if _COMPENSATES and _may_be_float(total):  # what was carried on is added, or goes on beside an int
         raise Break("python-call", "sum")
     return operators.binary(machine, "+", total, item)
+
+
+@rule(consumers.compensates)
+def _compensates(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    total, item = map(machine.realised, args)
+    if _kind(item) != "float":
+        if _may_be_float(item):
+            raise Break("python-call", "sum")
+        return ConstantValue(None, False)
+    if not isinstance(total, EitherValue):
+        return ConstantValue(None, _kind(total) == "float")
+    kinds = _kind(total.first), _kind(total.second)  # as behind a first item that a condition has left out
+    if isinstance(total.condition, Node | Value) or "float" not in kinds or kinds[0] == kinds[1]:
+        raise Break("python-call", "sum")
+    return NumberValue(None, total.condition if kinds[0] == "float" else negate(total.condition))
+
+
+@rule(consumers.settled)
+def _settled(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    total, added = map(machine.realised, args)
+    if isinstance(total, EitherValue) and _may_be_float(total):
+        return split(machine, total, lambda one: _settled(machine, [one, added], {}))
+    return operators.binary(machine, "+", total, added) if _kind(total) == "float" else total
+
+
+def _known(machine: Machine, value: Value) -> Value:
+    """What one thing or another is where that is known, in a branch by the same condition."""
+    if not isinstance(value, EitherValue) or isinstance(value.condition, Node | Value):
+        return value
+    known = machine.tracer.graph.facts.decide(value.condition)
+    return value if known is None else value.first if known else value.second
+
+
+def _may_be_float(value: Value) -> bool:
+    if isinstance(value, EitherValue):
+        return _may_be_float(value.first) or _may_be_float(value.second)
+    return _kind(value) == "float"
+
+
+def _kind(value: Value) -> str:
+    """The kind of one of Python's own numbers."""
+    if isinstance(value, ResultValue) and value.kind in (int, float, bool):
+        return str(value.kind.__name__)
+    scalar = as_scalar(value)
+    return "" if scalar is None else kind_of(scalar)
 
 
 @rule(consumers.number)

@@ -511,7 +511,7 @@ def test_loops_that_could_be_left_nowhere_stay_in_the_graph(form: str) -> None:
             if form == "comprehension":
                 return np.array([k * 0.5 for k in range(n)]) * 2.0
             if form == "sum":
-                return sum(k * 2 for k in range(n))
+                return sum(k * 0.5 for k in range(n))
             total = 0.0
             for a, b in itertools.product(range(n), range(3)):
                 total = total * 0.5 + a - b

@@ -3,6 +3,8 @@ and what is None after some iterations."""
 
 from __future__ import annotations
 
+import math
+import struct
 import sys
 from typing import Any
 
@@ -188,3 +190,47 @@ def test_what_cannot_be_compared(backend: str) -> None:
             compile_options={"backend": backend, "options": OPTIONS},
             calls=2,
         )
+
+
+SUMMED = (
+    [],
+    [-0.0, -0.0],
+    [1e16, 1.0, 1.0, -1e16],
+    [0.1] * 10,
+    [1e308, 1e308, -1e308],
+    [math.inf, 1.0, -math.inf],
+    [math.nan, 1.0],
+    [1.0, math.inf, 1e300],
+    [-1e-320, 1e-320, 0.0],
+)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_floats_are_summed_as_this_python_sums_them(backend: str) -> None:
+    """From 3.12 on with compensation."""
+
+    def items(x: Any) -> Any:
+        return sum(float(one) for one in x)
+
+    def from_a_start(x: Any) -> Any:
+        return sum((float(x[k]) for k in range(len(x))), 0.25)
+
+    def products(x: Any) -> Any:
+        total = 0.0
+        for row in (x, -x):
+            total += sum(float(row[k]) * 3.0 for k in range(len(x)))
+        return total
+
+    def some(x: Any) -> Any:
+        return sum(float(x[k]) for k in range(len(x)) if k != 1)
+
+    numbers = np.random.default_rng(3).random((5, 40)) * 10.0 ** np.arange(-20, 20)
+    given = [np.array(one) for one in (*SUMMED, *numbers)]
+    for function in (items, from_a_start, products, some):
+        fast = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
+        for x in given:
+            with np.errstate(all="ignore"):
+                found, expected = fast(x), function(x)
+            assert type(found) is type(expected)
+            assert struct.pack("d", found) == struct.pack("d", expected) or found != found, (function, x)
+        assert "native" in {loop.outcome for loop in fast.explain().loops}, fast.explain()
