@@ -20,7 +20,7 @@ from dynamo_lite.capture.value import DictValue, LazyValue, NumberValue, Sequenc
 from dynamo_lite.capture.wrap import is_made_by_guards, is_object_list, present
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of
 
-_FEW = 2  # items of a list: each has an entry of its own
+_FEW = 2  # items of a list: each has an entry of its own, unless the list may be growing
 _SINGLE = (int, float, bool, complex, str, bytes, type(None), np.generic)
 
 
@@ -88,7 +88,8 @@ def in_list(tracer: Tracer, container: Value, index: Value) -> Value | None:
         held = container.concrete
     else:
         return None
-    found = _key(tracer, index) if len(held) > _FEW else None
+    may_grow = "append" in tracer.frames[0].code.names
+    found = _key(tracer, index) if len(held) > _FEW or may_grow else None
     if found is None or type(found[0]) is not int or not -len(held) <= found[0] < len(held):
         return None
     item = held[found[0]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -307,3 +309,22 @@ def test_explain_names_the_item() -> None:
     assert "items[k - 1] is an aligned float64 array" in found
     assert "items[k + 1] is an aligned float64 array" in found
     assert "k == " not in found
+
+
+def test_a_list_that_grows_is_compiled_for_once() -> None:
+    def grows(x: Any, n: int, out: Any) -> Any:
+        made = [x]
+        for t in range(n):
+            made.append(np.tanh(made[t] * 0.5))
+            out.write("")  # a break in each iteration, whose resume functions have the list from outside
+        return made
+
+    class Out:
+        write = staticmethod(print)
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        fast = dynamo_lite.compile(grows, options=OPTIONS)
+        for n in (1, 5, 9):
+            found, expected = fast(np.ones(6), n, Out), grows(np.ones(6), n, Out)
+            assert [one.tobytes() for one in found] == [one.tobytes() for one in expected]
+    assert not [one.reason for one in fast.explain().compiles if "length" in one.reason]
