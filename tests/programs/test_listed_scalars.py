@@ -17,7 +17,6 @@ from dynamo_lite import _C
 from dynamo_lite.errors import RecompileLimitWarning
 from tests.conftest import budget
 from tests.programs.loop_cases import BACKENDS, OPTIONS
-from tests.programs.test_complex_numbers import KNOWN
 
 N = 40
 MAKERS: dict[str, Callable[[random.Random], Any]] = {
@@ -244,7 +243,7 @@ def test_a_loop_leaves_a_tuple_of_complex_numbers(plain: Any, backend: str) -> N
         assert (found[0][0] is found[0][1]) == (expected[0][0] is expected[0][1])
         assert (found[0][1] is found[1]) == (expected[0][1] is expected[1])
     is_native = all(loop.outcome == "native" for loop in fast.explain().loops)
-    assert is_native or not KNOWN or _C.get_stress()
+    assert is_native or _C.get_stress()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -258,7 +257,7 @@ def test_sums_are_native(kind: str, backend: str) -> None:
                 warnings.simplefilter("ignore")
                 assert repr(fast(ys, args[: len(ys)], None)) == repr(plain(ys, args[: len(ys)], None))
         is_native = all(loop.outcome == "native" for loop in fast.explain().loops)
-        assert is_native or (kind == "complex" and not KNOWN) or _C.get_stress()
+        assert is_native or _C.get_stress()
 
 
 # -- whole lists -----------------------------------------------------------------------------------
