@@ -2,17 +2,16 @@
 
     h = hs[t - 1]     reads ("item_at", hs, ("plus", t, -1)): another t finds another array, and none compiles anew
 
-Without this the number would be guarded, and a segment that is entered for each item of a list compiled for each.
-Numbers and strings in lists are known otherwise (columns.py, whole_lists.py). INVARIANT: what is found so is what the
-container held when the segment began. One that the segment stores to has its keys known (`Tracer.keyed`), and is none
-of the others that are looked into: places.py and lists.py guard that.
+Without this the number would be guarded, and a segment that is entered for each item of a list compiled for each. What
+loops read by their own numbers is known otherwise (columns.py, object_lists.py), and so are lists where NumPy wants
+arrays (whole_lists.py). INVARIANT: what is found so is what the container held when the segment began. One that the
+segment stores to has its keys known (`Tracer.keyed`), and is none of the others that are looked into: places.py and
+lists.py guard that.
 """
 
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
 
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Retry, Tracer
@@ -21,7 +20,6 @@ from dynamo_lite.capture.wrap import is_made_by_guards, is_object_list, present
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of
 
 _FEW = 2  # items of a list: each has an entry of its own, unless the list may be growing
-_SINGLE = (int, float, bool, complex, str, bytes, type(None), np.generic)
 
 
 def _int_source(tracer: Tracer, expr: Scalar) -> Source | None:
@@ -93,8 +91,6 @@ def in_list(tracer: Tracer, container: Value, index: Value) -> Value | None:
     if found is None or type(found[0]) is not int or not -len(held) <= found[0] < len(held):
         return None
     item = held[found[0]]
-    if issubclass(type(item), _SINGLE) or (type(item) in (list, tuple) and not _has_objects(item)):
-        return None
     if isinstance(container, LazyValue):
         tracer.facts.state("type", container.source, type(container.concrete))
         tracer.looked_up.setdefault(id(container.concrete), (container.concrete, set()))[1].add(container.source)
@@ -124,9 +120,3 @@ def note_store(tracer: Tracer, owner: Value) -> None:
 def looked_up(tracer: Tracer) -> list[Source]:
     """The lists of which nothing is known but their types and single items."""
     return [source for _, sources in tracer.looked_up.values() for source in sources]
-
-
-def _has_objects(items: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether it begins with something other than a number or string, or a list of such."""
-    first: Any = items[0] if len(items) > 0 else 0
-    return _has_objects(first) if type(first) in (list, tuple) else not issubclass(type(first), _SINGLE)

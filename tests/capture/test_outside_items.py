@@ -328,3 +328,57 @@ def test_a_list_that_grows_is_compiled_for_once() -> None:
             found, expected = fast(np.ones(6), n, Out), grows(np.ones(6), n, Out)
             assert [one.tobytes() for one in found] == [one.tobytes() for one in expected]
     assert not [one.reason for one in fast.explain().compiles if "length" in one.reason]
+
+
+def number(x: Any, items: Any, k: int) -> Any:
+    return x * items[k] + 1.0
+
+
+def place(x: Any, items: Any, k: int) -> Any:
+    y = np.copy(x)
+    y[items[k]] -= 1.0
+    return y * 2.0 + x[items[k - 1]]
+
+
+def pair(x: Any, items: Any, k: int) -> Any:
+    factor, addend = items[k]
+    return x * factor + addend
+
+
+def size(x: Any, items: Any, k: int) -> Any:
+    return np.zeros(items[k]) + x[0], len(items)
+
+
+def changed(x: Any, items: Any, k: int) -> Any:
+    before = items[k]
+    items[k] = before + 1
+    return x * before + items[k] + items[k - 1]
+
+
+NUMBERS: list[tuple[Callable[..., Any], Callable[[], Any]]] = [
+    (number, lambda: [0.5 * k for k in range(9)]),
+    (number, lambda: tuple(range(9))),
+    (number, lambda: list(np.arange(9) * 0.5)),
+    (place, lambda: [k * 7 % 9 for k in range(9)]),
+    (pair, lambda: [(k * 0.5, k) for k in range(9)]),
+    (size, lambda: [2 + k for k in range(9)]),
+]
+
+
+@pytest.mark.parametrize(("function", "make"), NUMBERS)
+def test_one_entry_serves_all_numbers(function: Callable[..., Any], make: Callable[[], Any]) -> None:
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    x = np.arange(9.0)
+    for k in (3, 1, 8, -2, 0, 5):
+        found, expected = fast(x, make(), k), function(x, make(), k)
+        assert repr(found) == repr(expected)
+    assert fast.stats()["compiles"] <= 2, fast.explain()  # one more where an item is 1, or a list has another length
+
+
+def test_numbers_that_are_stored_to_are_read_again() -> None:
+    fast = dynamo_lite.compile(changed, options=OPTIONS)
+    x = np.arange(9.0)
+    for k in (3, 1, 0, 5):
+        one, other = list(range(4, 13)), list(range(4, 13))
+        assert repr(fast(x, one, k)) == repr(changed(x, other, k))
+        assert one == other
