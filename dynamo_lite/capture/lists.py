@@ -28,7 +28,7 @@ node's, a number a new one or that with its tag.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import pairwise
 from typing import Any, NoReturn, TypeAlias
 
@@ -99,6 +99,7 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     item = realise(tracer, item)
     length = target.ends.get("length")
     _append_ends(machine, target, item)
+    _note_appended(tracer, target, item)
     if target.filled is None:
         cells.note_filler(tracer, target, item)
     packed = None if isinstance(item, EitherValue) else _appended(tracer, item)
@@ -154,7 +155,7 @@ def from_end(tracer: Tracer, target: SequenceValue, index: Scalar) -> int | None
     if Place(where, "length") in plan.places:
         decide = tracer.graph.facts.decide
         return next((back for place, back in at.items() if decide(make("eq", index, place))), None)
-    if where is None or target.is_grown or "append" not in tracer.frames[-1].code.names:
+    if where is None or "append" not in tracer.frames[-1].code.names:
         return None
     names = (symbols_of(index) | symbols_of(region.bounds[0])) - {region.index.name}
     if not names <= tracer.hints.keys():
@@ -162,17 +163,49 @@ def from_end(tracer: Tracer, target: SequenceValue, index: Scalar) -> int | None
     first = {**tracer.hints, region.index.name: evaluate(region.bounds[0], tracer.hints)}
     found = evaluate(index, first)
     back = len(target.known) - found if isinstance(found, int) else 0
+    if target.is_grown:
+        here = _appended_here(tracer, target)
+        if target.ends or not 0 < back + len(here) <= len(here):
+            return None
+        _carry_length(plan, where)
     if not 0 < back <= min(len(LATEST), len(target.known)) or (back > 1 and _are_numbers(target)):
         return None
-    plan.places.update(dict.fromkeys([Place(where, key) for key in (*LATEST[:back], "length")], True))
-    path = (Place(where, "length"),)
-    plan.steps[path] = 1
-    plan.guessed.add(path)
+    plan.places.update(dict.fromkeys([Place(where, key) for key in LATEST[:back]], True))
+    _carry_length(plan, where)
+
+
+def _carry_length(plan: LoopPlan, where: Hashable) -> NoReturn:
+    """Raise Retry to have the loop carry how long a list is, which is taken to grow by one item each time."""
+    place = Place(where, "length")
+    plan.places[place] = True
+    plan.steps[(place,)] = 1
+    plan.guessed.add((place,))
     raise Retry
+
+
+def _note_appended(tracer: Tracer, target: SequenceValue, item: Value) -> None:
+    for region in tracer.regions[:-1]:
+        region.appended[target] = None
+    if tracer.regions:
+        here = tracer.regions[-1].appended.setdefault(target, [])
+        if here is not None:
+            here.append(item)
+
+
+def _appended_here(tracer: Tracer, target: SequenceValue) -> list[Value]:
+    """What this iteration has put at the end of a list, as far as is known."""
+    for region in reversed(tracer.regions):
+        if target in region.appended:
+            return region.appended[target] or []
+        if region.index.name:
+            break
+    return []
 
 
 def latest(tracer: Tracer, target: SequenceValue, back: int) -> Value | None:
     """One of the latest items of a list, 1 for the last one, without reading the list; None: not known."""
+    if target.cells is None and 0 < back <= len(here := _appended_here(tracer, target)):
+        return here[-back]
     if not 0 < back <= len(LATEST) or not has_ends(tracer, target):
         return None
     if back > 1 and target.newest and target.newest[-1] is target.ends.get("last") and len(target.newest) >= back:

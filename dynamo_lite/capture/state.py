@@ -191,7 +191,8 @@ class Region:
     has a later one. begins, ends: by path the numbers that there are before the first iteration and after one, as the
     values that names hold. kept: by path the tuples that an iteration leaves as it finds them, as it finds them.
     extents: by name the numbers that are extents of carried arrays, and what they begin with (extents.py). loop: the
-    node, once it is complete.
+    node, once it is complete. appended: what it has put at the end of lists so far, in order; None of a list that a
+    loop or branch inside has made longer.
     """
 
     key: LoopKey
@@ -213,6 +214,7 @@ class Region:
     kept: dict[tuple[Any, ...], Value] = field(default_factory=dict)
     extents: dict[str, Scalar] = field(default_factory=dict)
     loop: Node | None = None
+    appended: dict[SequenceValue, list[Value] | None] = field(default_factory=dict)
 
     def may_be_unrolled(self) -> bool:
         """Whether capture knows how many iterations there are, and they are so few that unrolled the loop does better
@@ -391,7 +393,7 @@ class Tracer:
         for cell in (*self.cells, *(self.outer_cells or {}).values()):
             cell.concrete = cell.contents = None
         for region in self.met:
-            for known in (region.begins, region.ends, region.lists):  # values that refer to the region again
+            for known in (region.begins, region.ends, region.lists, region.appended):  # which refer to the region again
                 known.clear()
         for value in self.repeated:
             value.fix = None

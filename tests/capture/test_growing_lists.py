@@ -109,3 +109,42 @@ def test_a_method_of_a_list_whose_length_is_not_guarded_any_more() -> None:
         x = np.arange(n + 3.0)
         assert fast(x, n) == counted_in_a_list(x, n)
     assert "internal-error" not in {skip.id for skip in fast.explain().skips}
+
+
+def test_what_an_iteration_has_appended_is_read_by_number() -> None:
+    """Of lists that were empty, too, of which the loop has no last item to carry."""
+
+    def passes(x: Any, n: int) -> Any:
+        states, outputs, loss = [x], [], 0
+        for t in range(n):
+            x = np.tanh(states[t] * 0.5 + x)
+            states.append(x)
+            y = states[t + 1] * 2.0
+            outputs.append(np.exp(y) / np.sum(np.exp(y)))
+            loss += -np.log(outputs[t][1])
+        return states, outputs, loss
+
+    def some(x: Any, n: int) -> Any:
+        kept: list[Any] = []
+        for t in range(n):
+            kept.append(x * t)
+            if x[0] > 0.4:
+                kept.append(x)
+            x = np.sin(x) + kept[-1] * 0.25
+        return kept, x
+
+    def twice(x: Any, n: int) -> Any:
+        kept: list[Any] = []
+        for t in range(n):
+            for k in range(3):
+                kept.append(x + k)
+            x = np.sin(kept[-1]) + kept[3 * t]
+        return kept, x
+
+    for function in (passes, some, twice):
+        fast = dynamo_lite.compile(function, options={"cost_model": False})
+        for n in (6, 20, 20, 1, 0):
+            x = np.linspace(0.1, 0.9, 5)
+            assert repr(fast(x, n)) == repr(function(x, n))
+        if function is passes:
+            assert {loop.outcome for loop in fast.explain().loops} == {"native"}, fast.explain()
