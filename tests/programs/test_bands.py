@@ -142,7 +142,7 @@ def stacked(x: Any, y: Any, z: Any) -> Any:
 
 
 def test_rows_made_after_the_bands_are_none_of_theirs() -> None:
-    """They would make each band one element long: what the rows themselves touch stays in the cache, and waits in vain."""
+    """They would make each band one element long; what the other maps touch stays in the cache as it is."""
     args = np.random.default_rng(5).standard_normal((3, 4000))
     before = size_bands(1, 1 << 16, 1, 16)
     try:
