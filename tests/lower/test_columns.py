@@ -193,6 +193,27 @@ def test_products_of_what_does_not_lie_in_c_order(rows: int) -> None:
             check(function, y, lay(x), k)
 
 
+@pytest.mark.parametrize("frames", [3, 300])
+def test_points_that_are_gathered_run_natively(frames: int) -> None:
+    """NumPy puts the axes of an index array in front: what is computed of that lies as it does."""
+
+    def angles(x: Any, k: Any) -> Any:
+        a, b, c = (np.diff(x[:, k[:, [i, i + 1]]], axis=2)[:, :, 0] for i in range(3))
+        p, q = np.cross(b, c), np.cross(a, b)
+        sines = (a * p).sum(-1)
+        sines *= (b * b).sum(-1) ** 0.5
+        return np.arctan2(sines, (p * q).sum(-1)), (b * b).sum(-1), a * b, a + p
+
+    x = np.random.default_rng(3).standard_normal((frames, 90, 3))
+    k = np.random.default_rng(4).integers(0, 90, (25, 4))
+    check(angles, x, k)
+    fast = dynamo_lite.compile(angles, options={"cost_model": False})
+    for _ in range(3):
+        for one, other in zip(fast(x, k), angles(x, k), strict=True):
+            assert one.tobytes() == other.tobytes() and one.strides == other.strides
+    assert fast.stats()["native_calls"] == 3 and fast.stats()["declines"] == 0
+
+
 def test_a_product_that_is_seen_is_a_view() -> None:
     def program(x: Any, y: Any) -> Any:
         return np.cross(x, y)
