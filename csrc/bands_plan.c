@@ -266,7 +266,7 @@ is_by_rows(const DlBands *bands, const DlAccess *access)
     return access->made >= 0 && access->step == bands->made[access->made].row;
 }
 
-/* How much memory a band of one row touches, about: what the maps make, and what each reads besides. */
+/* How much memory a band of one row touches, about: what the maps make that run in bands, and what each reads besides. */
 static npy_intp
 bytes_of_band(const DlBands *bands, int n)
 {
@@ -276,7 +276,7 @@ bytes_of_band(const DlBands *bands, int n)
         int touched = 0;
         for (int i = made->from; i < n && i < made->to && !touched; i++) {
             const DlWaiting *waiting = &bands->waiting[i];
-            for (int a = 0; a < waiting->n && !touched; a++) {
+            for (int a = 0; a < waiting->n && waiting->begin < waiting->end && !touched; a++) {
                 touched = waiting->accesses[a].made == k && is_by_rows(bands, &waiting->accesses[a]);
             }
         }

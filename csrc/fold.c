@@ -174,6 +174,48 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 #define IDENTITY ((NUMBER)INFINITY)
 #include "fold_extremes.h"
 
+/* Those that leave NaNs out: none is looked for. */
+#define SKIPS
+#undef IS_NAN
+#undef AVX_UNORDERED
+#define IS_NAN(value) (((value) != (value)) & 0)
+#define AVX_UNORDERED(a, b) _mm256_setzero_pd()
+#define NUMBER npy_double
+#define NAME(x) double_fmax_##x
+#define AVX_PICK(value, best) _mm256_max_pd((__m256d)(value), (__m256d)(best))
+#define BETTER >
+#define IDENTITY (-(NUMBER)INFINITY)
+#include "fold_extremes.h"
+
+#define NUMBER npy_double
+#define NAME(x) double_fmin_##x
+#define AVX_PICK(value, best) _mm256_min_pd((__m256d)(value), (__m256d)(best))
+#define BETTER <
+#define IDENTITY ((NUMBER)INFINITY)
+#include "fold_extremes.h"
+
+#undef MASK
+#define MASK npy_int32
+#undef AVX_UNORDERED
+#define AVX_UNORDERED(a, b) _mm256_setzero_ps()
+#define NUMBER npy_float
+#define NAME(x) float_fmax_##x
+#define AVX_PICK(value, best) _mm256_max_ps((__m256)(value), (__m256)(best))
+#define BETTER >
+#define IDENTITY (-(NUMBER)INFINITY)
+#include "fold_extremes.h"
+
+#define NUMBER npy_float
+#define NAME(x) float_fmin_##x
+#define AVX_PICK(value, best) _mm256_min_ps((__m256)(value), (__m256)(best))
+#define BETTER <
+#define IDENTITY ((NUMBER)INFINITY)
+#include "fold_extremes.h"
+
+#undef SKIPS
+#undef IS_NAN
+#define IS_NAN(value) ((value) != (value))
+
 /* ---- NaNs and zeros ---- */
 
 /* Whether some of n numbers are such (1), and whether one of these has other bits (2); and the bits of the first one. */
@@ -256,15 +298,24 @@ dl_alike_is_usual(const DlAlike *nans)
     return nans->bits == usual(nans);
 }
 
+/* to[i] = bits where data[i] is NaN. */
+#define HAND_ON(name, type, integer)                                                                                   \
+    FOR_THIS_CPU static void hand_on_##name(uint64_t bits, char *to, const char *data, npy_intp n)                     \
+    {                                                                                                                  \
+        typedef integer __attribute__((may_alias)) Bits;                                                               \
+        Bits *into = (Bits *)to;                                                                                       \
+        for (npy_intp i = 0; i < n; i++) {                                                                             \
+            into[i] = IS_NAN(((const type *)data)[i]) ? (integer)bits : into[i];                                       \
+        }                                                                                                              \
+    }
+
+HAND_ON(float, npy_float, npy_uint32)
+HAND_ON(double, npy_double, npy_uint64)
+
 void
 dl_alike_hand_on(const DlAlike *nans, char *to, const char *data, npy_intp n)
 {
-    for (npy_intp i = 0; i < n; i++) {
-        const char *at = data + i * nans->bytes;
-        if (nans->bytes == 8 ? IS_NAN(*(const double *)at) : IS_NAN(*(const float *)at)) {
-            memcpy(to + i * nans->bytes, &nans->bits, (size_t)nans->bytes);
-        }
-    }
+    (nans->bytes == 8 ? hand_on_double : hand_on_float)(nans->bits, to, data, n);
 }
 
 void
@@ -307,23 +358,24 @@ dl_alike_known(const DlAlike *alike)
 
 /* ---- the table ---- */
 
-#define ROW(ufunc, kind, bytes, name) {ufunc, kind, bytes, 0, name##_leaf, name##_runs, name##_rows, name##_start, NULL}
+#define ROW(ufunc, kind, bytes, name) {ufunc, kind, bytes, 0, name##_leaf, name##_runs, name##_rows, name##_start, NULL, 0}
 #define INTEGER_ROWS(kind, bytes, name)                                                                                \
     ROW("add", kind, bytes, name##_add), ROW("multiply", kind, bytes, name##_multiply),                                \
-        ROW("maximum", kind, bytes, name##_maximum), ROW("minimum", kind, bytes, name##_minimum)
-#define EXTREME_ROW(ufunc, bytes, type, name)                                                                          \
+        ROW("maximum", kind, bytes, name##_maximum), ROW("minimum", kind, bytes, name##_minimum),                      \
+        ROW("fmax", kind, bytes, name##_maximum), ROW("fmin", kind, bytes, name##_minimum)
+#define EXTREME_ROW(ufunc, bytes, type, name, skips)                                                                   \
     {ufunc, 'f', bytes, 0, type##_##name##_leaf, type##_##name##_runs, type##_##name##_rows, type##_##name##_start,                     \
-     type##_##name##_has_zeros}
+     type##_##name##_doubtful, skips}
 
 static const DlFold folds[] = {
     {"add", 'f', 4, 1, float_add_real_leaf, float_add_real_runs, float_add_real_rows, float_add_real_start,
-     float_add_real_has_nan},
+     float_add_real_has_nan, 0},
     {"add", 'f', 8, 1, double_add_real_leaf, double_add_real_runs, double_add_real_rows, double_add_real_start,
-     double_add_real_has_nan},
+     double_add_real_has_nan, 0},
     {"add", 'c', 8, 1, float_add_complex_leaf, float_add_complex_runs, float_add_complex_rows, float_add_complex_start,
-     float_add_complex_has_nan},
+     float_add_complex_has_nan, 0},
     {"add", 'c', 16, 1, double_add_complex_leaf, double_add_complex_runs, double_add_complex_rows, double_add_complex_start,
-     double_add_complex_has_nan},
+     double_add_complex_has_nan, 0},
     INTEGER_ROWS('i', 1, int8),
     INTEGER_ROWS('u', 1, uint8),
     INTEGER_ROWS('i', 2, int16),
@@ -334,10 +386,14 @@ static const DlFold folds[] = {
     INTEGER_ROWS('u', 8, uint64),
     ROW("logical_or", 'b', 1, bool_or),
     ROW("logical_and", 'b', 1, bool_and),
-    EXTREME_ROW("maximum", 4, float, maximum),
-    EXTREME_ROW("minimum", 4, float, minimum),
-    EXTREME_ROW("maximum", 8, double, maximum),
-    EXTREME_ROW("minimum", 8, double, minimum),
+    EXTREME_ROW("maximum", 4, float, maximum, 0),
+    EXTREME_ROW("minimum", 4, float, minimum, 0),
+    EXTREME_ROW("fmax", 4, float, fmax, 1),
+    EXTREME_ROW("fmin", 4, float, fmin, 1),
+    EXTREME_ROW("maximum", 8, double, maximum, 0),
+    EXTREME_ROW("minimum", 8, double, minimum, 0),
+    EXTREME_ROW("fmax", 8, double, fmax, 1),
+    EXTREME_ROW("fmin", 8, double, fmin, 1),
 };
 
 void
@@ -380,6 +436,24 @@ are_alike(const DlFold *fold, const char *data, npy_intp n, npy_intp stride)
     return dl_alike_known(&alike);
 }
 
+/* Whether one of n_results is unsure, of which these n items are all that went in. */
+static int
+is_unsure(const DlFold *fold, const char *results, npy_intp n_results, const char *data, npy_intp n, npy_intp stride)
+{
+    int doubt = fold->doubtful != NULL ? fold->doubtful(results, n_results) : 0;
+    return doubt & DL_DOUBT_LOST || (doubt && !are_alike(fold, data, n, stride));
+}
+
+static int
+fold_vector(const DlFold *fold, char *result, const char *data, npy_intp n, npy_intp stride)
+{
+    double cell[2];
+    int unsure = fold->leaf(data, n, stride, (char *)cell);
+    fold->start(result, 1);
+    unsure |= fold->rows(result, (char *)cell, 1);
+    return unsure || is_unsure(fold, result, 1, data, n, stride);
+}
+
 int32_t
 dl_fold_vector(npy_intp number, char *result, const char *data, npy_intp n, npy_intp stride)
 {
@@ -391,22 +465,19 @@ dl_fold_vector(npy_intp number, char *result, const char *data, npy_intp n, npy_
     if (n < 1 || n > DL_MOST_VECTOR) {
         return 1;
     }
-    double cell[2];
-    int unsure = fold->leaf(data, n, stride, (char *)cell);
-    fold->start(result, 1);
-    unsure |= fold->rows(result, (char *)cell, 1);
-    if (!unsure && fold->doubtful != NULL && fold->doubtful(result, 1)) {
-        unsure = !are_alike(fold, data, n, stride);
+    unsigned before = fold->skips ? dl_fp_get() : 0;
+    int unsure = fold_vector(fold, result, data, n, stride);
+    if (fold->skips) {
+        dl_fp_set(before);
     }
     return unsure;
 }
 
 /* Each of `count` packed runs of n items as one. */
 static int
-fold_runs(npy_intp number, char *results, const char *data, npy_intp count, npy_intp n)
+fold_runs(const DlFold *fold, char *results, const char *data, npy_intp count, npy_intp n)
 {
     enum { AT_ONCE = 64 };
-    const DlFold *fold = &folds[number];
     npy_intp bytes = fold->bytes;
     int unsure = 0;
     for (npy_intp i = 0; i < count && !unsure; i += AT_ONCE) {
@@ -418,9 +489,27 @@ fold_runs(npy_intp number, char *results, const char *data, npy_intp count, npy_
         unsure |= fold->rows(own, (char *)cells, few);
         if (fold->doubtful != NULL && fold->doubtful(own, few)) {
             for (npy_intp j = 0; j < few && !unsure; j++) { /* which looks closer */
-                unsure = dl_fold_vector(number, own + j * bytes, data + (i + j) * n * bytes, n, bytes);
+                unsure = fold_vector(fold, own + j * bytes, data + (i + j) * n * bytes, n, bytes);
             }
         }
+    }
+    return unsure;
+}
+
+/* Each of `outer` blocks of n packed rows as one row. */
+static int
+fold_rows(const DlFold *fold, char *results, const char *data, npy_intp outer, npy_intp n, npy_intp inner)
+{
+    npy_intp row = inner * fold->bytes;
+    const char *block = data;
+    int unsure = 0;
+    for (npy_intp i = 0; i < outer && !unsure; i++, results += row) {
+        fold->start(results, inner);
+        for (npy_intp j = 0; j < n; j++, data += row) {
+            unsure |= fold->rows(results, data, inner);
+        }
+        unsure = unsure || is_unsure(fold, results, inner, block, n * inner, fold->bytes);
+        block = data;
     }
     return unsure;
 }
@@ -429,21 +518,13 @@ int32_t
 dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, npy_intp n, npy_intp inner)
 {
     const DlFold *fold = &folds[number];
-    npy_intp row = inner * fold->bytes;
-    const char *block = data;
-    int unsure = outer < 1 || n < 1 || inner < 1;
-    if (inner == 1 && !unsure) {
-        return fold_runs(number, results, data, outer, n);
+    if (outer < 1 || n < 1 || inner < 1) {
+        return 1;
     }
-    for (npy_intp i = 0; i < outer && !unsure; i++, results += row) {
-        fold->start(results, inner);
-        for (npy_intp j = 0; j < n; j++, data += row) {
-            unsure |= fold->rows(results, data, inner);
-        }
-        if (!unsure && fold->doubtful != NULL && fold->doubtful(results, inner)) {
-            unsure = !are_alike(fold, block, n * inner, fold->bytes);
-        }
-        block = data;
+    unsigned before = fold->skips ? dl_fp_get() : 0;
+    int unsure = inner == 1 ? fold_runs(fold, results, data, outer, n) : fold_rows(fold, results, data, outer, n, inner);
+    if (fold->skips) {
+        dl_fp_set(before);
     }
     return unsure;
 }

@@ -2,7 +2,7 @@
  *
  * Floating add has NumPy's pairwise order; a sum that is NaN is unsure (which NaN?). The other operations give one result
  * in any order: integer arithmetic wraps, and a floating maximum or minimum that met no NaN and is no zero (0.0 or
- * -0.0?) is the same whatever the order. A reduction that has been unsure looks at what goes in from then on (DlAlike).
+ * -0.0?) is the same whatever the order. So it is of np.fmax and np.fmin, which leave NaNs out, unless nothing is left. A reduction that has been unsure looks at what goes in from then on (DlAlike).
  */
 #ifndef DL_FOLD_H
 #define DL_FOLD_H
@@ -22,9 +22,15 @@ typedef struct DlFold {
     int (*rows)(char *accs, const char *data, npy_intp n);
     /* What n items hold before the first operation. */
     void (*start)(char *accs, npy_intp n);
-    /* Whether one of n results is unsure after all; NULL: never. */
+    /* Whether one of n results is unsure after all: DL_DOUBT_..., or 0; NULL: never. */
     int (*doubtful)(const char *accs, npy_intp n);
+    int skips; /* NaNs are left out. NB: comparing one sets a flag that NumPy does not report */
 } DlFold;
+
+enum {
+    DL_DOUBT_ALIKE = 1, /* a NaN or a zero, known where all that went in were alike */
+    DL_DOUBT_LOST = 2,  /* only NumPy knows */
+};
 
 /* The NaNs that go into a sum, or the zeros among which an extreme is chosen: floats of 4 or 8 bytes. Where all are alike,
  * bit by bit, the result is one of them, whichever two meet first. */

@@ -1,6 +1,13 @@
 /* A template, included by fold.c once a type and direction: NUMBER, NAME(x), BETTER (< or >), IDENTITY, and MASK, a signed
  * integer type of the same size, and IS_NAN(value). Of floating numbers a NaN makes a result unsure, and so does a zero, which may have
- * either sign. */
+ * either sign. With SKIPS NaNs are left out (np.fmax, np.fmin): then IS_NAN is never true, and a result that is IDENTITY is
+ * unsure, since nothing else may have been there. */
+
+#ifdef SKIPS
+#define FIRST(value) PICK(value, (Vector){0} + IDENTITY)
+#else
+#define FIRST(value) (value)
+#endif
 
 #define LANES_OF NAME(lanes_narrow)
 #define WIDTH 16
@@ -89,13 +96,16 @@ NAME(start)(char *accs, npy_intp n)
 
 #ifdef FLOATING
 static int
-NAME(has_zeros)(const char *accs, npy_intp n)
+NAME(doubtful)(const char *accs, npy_intp n)
 {
-    int zeros = 0;
+    int found = 0;
     for (npy_intp i = 0; i < n; i++) {
-        zeros |= ((const NUMBER *)accs)[i] == 0;
+        found |= ((const NUMBER *)accs)[i] == 0 ? DL_DOUBT_ALIKE : 0;
+#ifdef SKIPS
+        found |= ((const NUMBER *)accs)[i] == IDENTITY ? DL_DOUBT_LOST : 0;
+#endif
     }
-    return zeros;
+    return found;
 }
 #endif
 #undef NUMBER
@@ -103,4 +113,5 @@ NAME(has_zeros)(const char *accs, npy_intp n)
 #undef BETTER
 #undef IDENTITY
 #undef AVX_PICK
+#undef FIRST
 #undef GENERIC_PICK

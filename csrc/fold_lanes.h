@@ -1,6 +1,7 @@
 /* A template, included by fold_extremes.h for each width of vectors: LANES_OF names the function, WIDTH is in bytes, TARGET
  * says for which processors it is compiled. PICK(value, best): lane by lane the better one, `best` where there is a NaN;
- * UNORDERED(a, b): a mask of the lanes where one is NaN. Elements may be looked at twice: that changes no extreme. */
+ * UNORDERED(a, b): a mask of the lanes where one is NaN; FIRST(value): what a lane begins with. Elements may be looked at
+ * twice: that changes no extreme. */
 
 TARGET static int
 LANES_OF(const NUMBER *data, npy_intp n, NUMBER *cell)
@@ -11,13 +12,15 @@ LANES_OF(const NUMBER *data, npy_intp n, NUMBER *cell)
     Vector best[PARTS];
     Mask nan[2] = {0}; /* two, so that their updates overlap in time */
     npy_intp i = LANES;
-    best[0] = *(const Vector *)data;
-    nan[0] |= (Mask)UNORDERED(best[0], best[0]);
+    Vector begin = *(const Vector *)data;
+    best[0] = FIRST(begin);
+    nan[0] |= (Mask)UNORDERED(begin, begin);
     if (n >= PARTS * LANES) {
 #pragma GCC unroll 8
         for (int part = 1; part < PARTS; part++) {
-            best[part] = *(const Vector *)(data + LANES * part);
-            nan[0] |= (Mask)UNORDERED(best[part], best[part]);
+            begin = *(const Vector *)(data + LANES * part);
+            best[part] = FIRST(begin);
+            nan[0] |= (Mask)UNORDERED(begin, begin);
         }
         for (i = PARTS * LANES; i + PARTS * LANES <= n; i += PARTS * LANES) {
             for (int line = 0; line < PARTS * WIDTH; line += 64) {

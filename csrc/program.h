@@ -164,6 +164,7 @@ typedef struct {
     PyArray_Descr *descr;
     uint8_t reduced[DL_MAX_DIMS];
     int keepdims, scalar, looks; /* looks: at NaNs that it adds, or zeros, for it has met some; -1: no more */
+    int in_vain, left; /* calls in a row whose result was unsure although it looked; calls that NumPy does for that */
     int32_t dst;
 } DlReduceStep;
 

@@ -395,7 +395,7 @@ static int
 is_long_extreme(const DlReduceStep *step, const DlRuns *runs)
 {
     enum { LONG = 1 << 13 }; /* elements */
-    return !step->fold->pairwise && runs->size >= LONG;
+    return !step->fold->pairwise && !step->fold->skips && runs->size >= LONG;
 }
 
 /* What reading an element of memory takes, roughly, in nanoseconds. */
@@ -418,6 +418,15 @@ fold_memory(DlRun *run, DlWork *work, DlShare *share, int n_parts)
     fold(share, &sharing, n_parts, run->keep_gil);
     close_sharing(&sharing, share->threads);
     return 0;
+}
+
+/* Leave some calls to NumPy, the more the more often the result was unsure: it would be reduced twice. */
+static void
+give_way(DlReduceStep *step)
+{
+    enum { MOST = 6 };
+    step->left = 1 << step->in_vain;
+    step->in_vain += step->in_vain < MOST;
 }
 
 /* Reduce here if the order is known: 2 when it is not, or the result is unsure. */
@@ -502,12 +511,16 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     }
     if (status == 0 && work.unsure) {
         dl_fp_set(before); /* NB: comparing a NaN set a flag that NumPy's loop does not report */
+        if (never_looks || step->looks != 0) {
+            give_way(step);
+        }
         if (!never_looks) {
             step->looks = step->looks != 0 ? -1 : step->fold->kind == 'f';
         }
         status = 2;
     }
     else if (status == 0) {
+        step->in_vain = 0;
         take_result(run, step, array);
         array = NULL;
     }
@@ -531,6 +544,10 @@ dl_reduce_run(DlRun *run, DlReduceStep *step)
         return dl_decline(run, DL_REASON_REVERSED);
     }
     int here = step->fold != NULL && step->same_type && size && any;
+    if (here && step->left > 0) {
+        step->left--;
+        here = 0;
+    }
     DlStatus status = here ? reduce_here(run, step, nd, shape) : 2;
     return status == 2 ? reduce_by_numpy(run, step, nd, shape) : status;
 }

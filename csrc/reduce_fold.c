@@ -111,14 +111,14 @@ get(DlWork *work, npy_intp start, npy_intp n)
 static int
 looks_at_nans(const DlWork *work)
 {
-    return work->looks && !work->fold->pairwise;
+    return work->looks && !work->fold->pairwise && !work->fold->skips;
 }
 
 /* See DlFold. */
 static int
 fold_leaf(DlWork *work, const char *data, npy_intp n, char *cell)
 {
-    if (!looks_at_nans(work)) {
+    if (!looks_at_nans(work) && !work->fold->skips) {
         return work->fold->leaf(data, n, work->runs->stride, cell);
     }
     unsigned before = dl_fp_get();
@@ -133,10 +133,15 @@ fold_leaf(DlWork *work, const char *data, npy_intp n, char *cell)
 static int
 fold_few_runs(DlWork *work, const char *data, npy_intp few, npy_intp n, char *cells)
 {
-    if (!looks_at_nans(work)) {
-        return work->fold->runs(data, few, n, cells);
-    }
     int unsure = 0;
+    if (!looks_at_nans(work)) {
+        unsigned before = work->fold->skips ? dl_fp_get() : 0;
+        unsure = work->fold->runs(data, few, n, cells);
+        if (work->fold->skips) {
+            dl_fp_set(before);
+        }
+        return unsure;
+    }
     for (npy_intp i = 0; i < few; i++) {
         unsure |= fold_leaf(work, data + i * n * work->itemsize, n, cells + i * work->itemsize);
     }
@@ -146,7 +151,7 @@ fold_few_runs(DlWork *work, const char *data, npy_intp few, npy_intp n, char *ce
 static int
 fold_row(DlWork *work, char *accs, const char *data, npy_intp n)
 {
-    if (!looks_at_nans(work)) {
+    if (!looks_at_nans(work) && !work->fold->skips) {
         return work->fold->rows(accs, data, n);
     }
     unsigned before = dl_fp_get();
@@ -656,7 +661,7 @@ is_doubtful(const DlWork *work)
     int found = work->fold->doubtful != NULL && work->fold->doubtful(work->out, work->out_size);
     /* NB: NumPy's loops keep the NaN that they meet, or make np.nan of it, by how long the array is */
     int odd = work->nans.met != DL_MET_NONE && !(work->nans.met == DL_ALIKE && dl_alike_is_usual(&work->nans));
-    return odd || (found && !(work->looks && dl_alike_known(&work->alike)));
+    return odd || found & DL_DOUBT_LOST || (found && !(work->looks && dl_alike_known(&work->alike)));
 }
 
 void

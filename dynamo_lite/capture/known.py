@@ -16,7 +16,7 @@ from dynamo_lite.capture.value import ArrayValue, SequenceValue, Value
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
-from dynamo_lite.graph.rewrite import written
+from dynamo_lite.graph.rewrite import map_scalars, written
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import MAX_DIMS, ArrayType
 
@@ -132,24 +132,44 @@ def read_before(graph: Graph, element: Node) -> Symbol | None:
     return None
 
 
-_OF_INTS = frozenset(("array_of", "argsort", "arange"))
+_OF_INTS = frozenset(("array_of", "argsort", "arange", "concatenate", "copy", "roll", "basic_index", "add", "subtract"))
 _WRITERS = (NodeKind.STORE, NodeKind.LOOP, NodeKind.COND)
 _SHORT = frozenset((size,) for size in range(MAX_DIMS + 1))
+_DEEP = 8  # calls that are made of one another
 
 
 def ints_of(graph: Graph, node: Node) -> tuple[int, ...] | None:
     """The ints of a vector of axes, say, that `graph` computes from constants alone: ``np.argsort((1, 0))``."""
-    if node not in graph.nodes or any(node in written(one) for one in graph.nodes if one.kind in _WRITERS):
+    if node not in graph.nodes or node.array_type.shape not in _SHORT:
         return None
-    if node.kind is NodeKind.CONSTANT:
-        made = node.params["value"]
-    elif node.kind is not NodeKind.CALL or node.op not in _OF_INTS or node.array_type.shape not in _SHORT:
-        return None
-    else:
-        if any(arg.kind is not NodeKind.CONSTANT if isinstance(arg, Node) else is_symbolic(arg) for arg in node.args):
-            return None
-        args = [arg.params["value"] if isinstance(arg, Node) else arg for arg in node.args]
-        made = REGISTRY[node.op].evaluate(tuple(args), node.params)
-    if made.dtype.kind not in "iu" or made.shape not in _SHORT:
+    changed = {origin for one in graph.nodes if one.kind in _WRITERS for origin in written(one)}
+    made = _computed(node, changed, _DEEP)
+    if made is None or made.dtype.kind not in "iu" or made.shape not in _SHORT:
         return None
     return tuple(int(one) for one in made)
+
+
+def _computed(node: Node, changed: set[Node], depth: int) -> Any:
+    """What a node is that is made of constants, as long as nobody may have changed anything of it."""
+    if node in changed or not depth:
+        return None
+    if node.kind is NodeKind.CONSTANT:
+        return node.params["value"]
+    if node.kind is not NodeKind.CALL or node.op not in _OF_INTS or node.array_type.shape not in {(), *_SHORT}:
+        return None
+    args = [_computed(arg, changed, depth - 1) if isinstance(arg, Node) else arg for arg in node.args]
+    if any(arg is None or is_symbolic(arg) for arg in args) or has_symbols(node.params):
+        return None
+    return REGISTRY[node.op].evaluate(tuple(args), node.params)
+
+
+def has_symbols(params: dict[str, Any]) -> bool:
+    """Whether a number of the run stands among params, also inside tuples."""
+    found: list[Scalar] = []
+
+    def note(scalar: Scalar) -> Scalar:
+        found.append(scalar)
+        return scalar
+
+    map_scalars(tuple(params.values()), note)
+    return bool(found)

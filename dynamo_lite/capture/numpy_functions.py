@@ -246,12 +246,13 @@ def _select(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     default = machine.realised(default)
     items = (part.items if isinstance(part, SequenceValue) else [] for part in lists)
     conditions, choices = ([machine.realised(item) for item in part] for part in items)
+    *choices, default = [_choice(machine, value) for value in (*choices, default)]
     if given or len(args) > len(names) or not conditions or len(conditions) != len(choices):
         raise Break("op-without-rule", "np.select in this form")
     shapes = []
     for value in (*conditions, *choices, default):
         known = isinstance(value, ArrayValue) and not value.node.array_type.scalar
-        if not known and (value in conditions or not _is_number(value)):
+        if not known and not (_is_bool if value in conditions else _is_number)(value):
             raise Break("op-without-rule", f"np.select of {a_kind(value)}")
         if isinstance(value, ArrayValue):
             shapes.append(value.node.array_type.shape)
@@ -271,8 +272,23 @@ def _select(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     assert result is not None
     numpy_rules.call_numpy(machine, np.copyto, [result, default], {})
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        numpy_rules.call_numpy(machine, np.copyto, [result, choice], {"where": condition})
+        if not isinstance(condition, ConstantValue):
+            numpy_rules.call_numpy(machine, np.copyto, [result, choice], {"where": condition})
+        elif condition.value:
+            numpy_rules.call_numpy(machine, np.copyto, [result, choice], {})
     return result
+
+
+def _choice(machine: Machine, value: Value) -> Value:
+    """What np.select makes arrays of: all but Python's numbers."""
+    is_scalar = isinstance(value, ArrayValue) and value.node.array_type.scalar
+    if not is_scalar and not isinstance(value, SequenceValue):
+        return value
+    return numpy_rules.call_numpy(machine, np.asarray, [value], {}) or value
+
+
+def _is_bool(value: Value) -> bool:
+    return isinstance(value, ConstantValue) and type(value.value) is bool
 
 
 def _is_number(value: Value) -> bool:
@@ -351,10 +367,13 @@ def _require_all(machine: Machine, truths: Value) -> None:
 
 @rule(np.choose)
 def _choose(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """One np.where after the other, over arrays; the program declines where a number has no choice, as NumPy raises."""
+    """One np.where after the other, over arrays; the program declines where a number has no choice, as NumPy raises, if
+    the mode is not to clip numbers or to wrap them around."""
     given = dict(zip(("a", "choices", "out", "mode"), args, strict=False)) | kwargs
+    mode = as_constant(machine, given.pop("mode", ConstantValue(None, "raise")))
     numbers, choices = (machine.realised(given.get(name, ConstantValue(None, None))) for name in ("a", "choices"))
-    if given.keys() - {"a", "choices"} or len(args) > 2 or not isinstance(numbers, ArrayValue):
+    known = mode in ("raise", "clip", "wrap") and not given.keys() - {"a", "choices"} and len(args) <= 2
+    if not known or not isinstance(numbers, ArrayValue):
         raise Break("op-without-rule", "np.choose in this form")
     kept = numbers.node.array_type
     if kept.scalar or not kept.shape or not np.can_cast(kept.dtype, np.intp):
@@ -365,12 +384,16 @@ def _choose(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if common.kind not in "biufc" or any(len(type_.shape) > len(kept.shape) for type_ in types):
         raise Break("op-without-rule", "np.choose among other than numbers")
     found: Value = items[-1]
+    places: Value = numbers
+    if mode == "wrap":
+        places = _called(machine, np.remainder, numbers, ConstantValue(None, len(items)))
     for place, item in reversed(list(enumerate(items[:-1]))):
-        chosen = numpy_rules.compare(machine, "==", numbers, ConstantValue(None, place))
+        chosen = numpy_rules.compare(machine, "<=" if mode == "clip" else "==", places, ConstantValue(None, place))
         found = _called(machine, np.where, chosen, item, found)
-    least, most = (ConstantValue(None, one) for one in (0, len(items) - 1))
-    _require_all(machine, numpy_rules.compare(machine, ">=", numbers, least))
-    _require_all(machine, numpy_rules.compare(machine, "<=", numbers, most))
+    if mode == "raise":
+        least, most = (ConstantValue(None, one) for one in (0, len(items) - 1))
+        _require_all(machine, numpy_rules.compare(machine, ">=", numbers, least))
+        _require_all(machine, numpy_rules.compare(machine, "<=", numbers, most))
     order: Kwargs = {"order": ConstantValue(None, "C")}
     assert isinstance(found, ArrayValue)
     result = numpy_rules.call_method(machine, found, "astype", [ConstantValue(None, common)], order)

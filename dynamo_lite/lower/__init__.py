@@ -29,6 +29,7 @@ from dynamo_lite.lower.once import once
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
 from dynamo_lite.lower.products import products
+from dynamo_lite.lower.selected import selected
 from dynamo_lite.lower.shift import shift
 from dynamo_lite.lower.short_axes import short_axes
 from dynamo_lite.ops.borders import order_of
@@ -64,6 +65,9 @@ def _lower(result: Graph, orders: Orders) -> None:
     if orders.lies is None:
         short_axes(result)
     functionalise(result, orders.are_alike)
+    if selected(result):
+        dead_code(result)
+        functionalise(result, orders.are_alike)
     # In a loop's body arrays that are put together would have no machine form (program/build_arrays.py).
     if orders.lies is not None and columns(result, orders):
         functionalise(result, orders.are_alike)

@@ -31,7 +31,7 @@ from dynamo_lite.graph.rewrite import hands_out, origins, replace_uses, users, w
 from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.functionalise import looks_at_layout
-from dynamo_lite.lower.orders import Orders
+from dynamo_lite.lower.orders import PACKED, Orders
 from dynamo_lite.lower.short_axes import begins_with_zero
 from dynamo_lite.ops.reductions import ONE_BY_ONE, reduce_dtypes
 from dynamo_lite.ops.samples import Samples
@@ -313,8 +313,7 @@ class _Taker:
             if node in self.taken:
                 parts = self.parts[node] = self.compute(node)
                 if self.is_flat(node):
-                    (replaced[node],) = parts
-                    self.orders.require(graph, self.orders.of(node) or ())
+                    replaced[node] = self.laid_out(node, *parts)
                 elif self.is_seen(node):
                     replaced[node] = self.put_together(node, parts)
             elif node.kind is NodeKind.STORE and node.args[1] in self.taken and self.takes_columns(node, node.args[1]):
@@ -404,6 +403,32 @@ class _Taker:
             call("subtract", call("multiply", left[i], right[j]), call("multiply", left[j], right[i]))
             for i, j in ((1, 2), (2, 0), (0, 1))
         ]
+
+    def laid_out(self, node: Node, part: Node) -> Node:
+        """A column in the order of axes that NumPy gives it. Its own is that of the arrays that it is made of, which
+        np.cross, for one, does not keep: what follows from that is in C order."""
+        order = self.orders.of(node) or ()
+        if order == (PACKED,) and node.array_type.ndim > 1 and self.sources(node) - {PACKED}:
+            made = self.orders.allocate(self.graph, node)
+            self.graph.add_store(made, part, node.location)
+            return made
+        self.orders.require(self.graph, order)
+        return part
+
+    def sources(self, node: Node) -> set[Node | None]:
+        """What the order of the arrays follows from that the columns of a node are read out of."""
+        found: set[Node | None] = set()
+        seen, waiting = {node}, [node]
+        while waiting:
+            for arg in waiting.pop().args:
+                if not isinstance(arg, Node) or arg in seen:
+                    continue
+                seen.add(arg)
+                if arg in self.taken:
+                    waiting.append(arg)
+                else:
+                    found |= {arg} if (order := self.orders.of(arg)) is None else set(order)
+        return found
 
     def put_together(self, node: Node, parts: list[Node]) -> Node:
         """An array with these columns, in the order of axes that NumPy gives it."""

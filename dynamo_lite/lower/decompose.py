@@ -3,6 +3,7 @@
 Enters a graph that this pass may change; leaves one that yields the same bits:
 
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
+    %clip: float64[s0] = clip(%x, 0, 9)           ->  %less = less(%x, 0); %where = where(%less, 0, %x); ...
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %positive: int64[s0] = positive(%x); %r = reduce(%positive, add)
     %take: float64[s1] = take(%x, %i)             ->  %advanced_index = advanced_index(%x[%i])
     %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
@@ -19,12 +20,13 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
 bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. It is a ufunc and no astype:
 NumPy casts as it iterates, in the order that ufuncs go through their operands, whereas a copy also sorts axes of
-stride 0, which shows in the strides of a result with keepdims. Clip of floats has its own rule for NaN.
+stride 0, which shows in the strides of a result with keepdims. Clip of floats by arrays has its own rule for NaN.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -41,6 +43,7 @@ from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
 
 Rule: TypeAlias = Callable[[Graph, Node], Node | None]
+_BOUNDS = ((0.0, 1.0), (-0.0, 0.5), (0.0, -0.0), (-1.0, 0.0), (1.0, -1.0), (-1e-40, np.inf))
 LEAST_INVERTED = 2.0**-100  # this power of 2 and its inverse are normal numbers of float32, too
 
 
@@ -64,7 +67,10 @@ def _rewrite(graph: Graph, rules: Mapping[str, Rule]) -> None:
 
 
 def _clip(graph: Graph, node: Node) -> Node | None:
-    """NumPy's clip is minimum(maximum(x, low), high), for integers without exception."""
+    """NumPy's clip is minimum(maximum(x, low), high), for integers without exception. Floats that are clipped by
+    numbers stay as they are where they are not out of bounds, zeros and NaNs too."""
+    if node.array_type.dtype.kind == "f":
+        return _clip_by_numbers(graph, node)
     operands = [arg.array_type.dtype for arg in node.args if isinstance(arg, Node)]
     if node.array_type.dtype.kind not in "iu" or any(dtype != node.array_type.dtype for dtype in operands):
         return None
@@ -75,6 +81,41 @@ def _clip(graph: Graph, node: Node) -> Node | None:
         return graph.add_call(op, args, node.params, shape, node.location)  # type: ignore[arg-type]
 
     return call("minimum", call("maximum", x, low), high)
+
+
+def _clip_by_numbers(graph: Graph, node: Node) -> Node | None:
+    x, *bounds = node.args
+    dtype, shape = node.array_type.dtype, node.array_type.shape
+    known = all(type(bound) in (int, float) and bound == bound for bound in bounds)
+    if not known or node.params or not isinstance(x, Node) or not x.array_type.ndim or x.array_type.dtype != dtype:
+        return None
+    if dtype.char not in "fd" or not _keeps_what_is_inside(dtype.char):
+        return None
+    kept: Argument = x
+    for op, bound in zip(("less", "greater"), bounds, strict=True):
+        outside = graph.add_call(op, (kept, bound), {}, ArrayType(np.dtype(bool), shape), node.location)
+        kept = graph.add_call("where", (outside, bound, kept), {}, node.array_type, node.location)
+    assert isinstance(kept, Node)
+    return kept
+
+
+@functools.cache
+def _keeps_what_is_inside(char: str) -> bool:
+    """Whether this NumPy's clip by numbers leaves elements within the bounds as they are, wherever they stand."""
+    with np.errstate(all="ignore"):
+        special = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, 0.5, 1e-40], char)
+        cases = itertools.product((1, 3, 8, 19, 67), (0, 3), _BOUNDS)
+        return all(_is_clipped(np.resize(np.roll(special, start), n), *bounds) for n, start, bounds in cases)
+
+
+def _is_clipped(x: np.ndarray[Any, Any], low: float, high: float) -> bool:
+    """Whether NumPy clips these elements so, also where they lie apart, backwards, or in the result."""
+    expected = np.where(x < low, low, x)
+    expected = np.where(expected > high, high, expected)
+    apart, itself = np.repeat(x, 2)[::2], x.copy()
+    np.clip(itself, low, high, out=itself)
+    found = np.clip(x, low, high), np.clip(apart, low, high), np.clip(x[::-1], low, high)[::-1], itself
+    return all(one.tobytes() == expected.tobytes() for one in found)
 
 
 def _reduce(graph: Graph, node: Node) -> Node | None:

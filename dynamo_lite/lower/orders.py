@@ -16,6 +16,7 @@ from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.rewrite import root
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 
@@ -108,7 +109,11 @@ class Orders:
         if node.op == "cross" or (node.op == "roll" and node.params["axis"] is None):
             return (PACKED,)  # of all elements as one vector, np.roll makes a view in C order
         if node.op == "basic_index":
-            return self.of(operands[0])
+            order = self.of(operands[0])
+            if order is None or not any(one is not None and is_turned(one) for one in order):
+                return order
+            is_alike = PACKED not in order and node.array_type.ndim == operands[0].array_type.ndim
+            return order if is_alike else (node,)  # it lies somehow, which the run tells
         if node.op in ("empty_like", "full_like", "reduce", "roll"):
             return self.made(node, self.of(operands[0]))
         if node.op == "concatenate":
@@ -147,24 +152,34 @@ class Orders:
         return facts
 
     def combined(self, node: Node, operands: list[Node]) -> Order | None:
-        """Of an elementwise operation. An axis along which no operand goes stands where it stands in C order."""
+        """Of an elementwise operation. An axis along which no operand goes stands where it stands in C order. Where
+        operands disagree on two axes, C order wins in NumPy (npyiter_find_best_axis_ordering): so one operand in C
+        order that goes along all axes decides, unless NumPy may put the result into another one, a large temporary."""
         found: dict[Node | None, None] = {}
         axes = {axis for axis, dim in enumerate(node.array_type.shape) if dim != 1}
+        others = [arg for arg in operands if self.of(arg) != (PACKED,) or self.axes_of(node, arg) != axes]
+        if len(others) < len(operands) and all(is_thin(arg.array_type) or is_shown(arg) for arg in others):
+            return (PACKED,)
         partial = False
         for arg in operands:
             if is_thin(arg.array_type):
                 continue
-            order, offset = self.of(arg), node.array_type.ndim - arg.array_type.ndim
+            order = self.of(arg)
             if order is None:
                 return None
             found |= dict.fromkeys(order)
-            mine = {offset + axis for axis, dim in enumerate(arg.array_type.shape) if dim != 1}
-            if mine == axes:
+            if self.axes_of(node, arg) == axes:
                 axes = set()
             partial = True
         if axes and partial:
             found[PACKED] = None
         return tuple(found)
+
+    @staticmethod
+    def axes_of(node: Node, operand: Node) -> set[int]:
+        """The axes of `node` along which an operand goes."""
+        offset = node.array_type.ndim - operand.array_type.ndim
+        return {offset + axis for axis, dim in enumerate(operand.array_type.shape) if dim != 1}
 
     def joined(self, operands: list[Node]) -> Order | None:
         """Of arrays that are joined: the common order of those that have one."""
@@ -228,6 +243,20 @@ class Orders:
                 params = {"shape": sample.shape, "dtype": sample.dtype, "order": "C"}
                 arrays += (graph.add_call("empty", (), params, sample),)
             graph.add_call("require_order", arrays, {}, ArrayType(np.dtype(bool), (1,) * rank))
+
+
+def is_shown(array: Node) -> bool:
+    """Whether an array is surely no temporary that owns its memory: it is from outside, or a view."""
+    return array.kind is NodeKind.INPUT or array.op in ("basic_index", "transpose")
+
+
+def is_turned(array: Node) -> bool:
+    """Whether an array surely lies in another order than C: x[:, k], of which NumPy puts the axes of `k` in front."""
+    array = root(array)
+    if array.op != "advanced_index":
+        return False
+    entries = [entry for entry in array.params["index"] if entry is not None and entry is not ...]
+    return bool(entries) and isinstance(entries[0], tuple) and entries[0][0] != "arg"
 
 
 def is_thin(type_: ArrayType) -> bool:

@@ -496,9 +496,13 @@ def _bind_array(
 def _array_from(object: Any, dtype: DType | None, copy: bool | None, order: str, ndmin: int, ask: Relate) -> Bound:
     """copy: True, or None for a copy only where it is due; a copy that is not allowed (False) may raise."""
     if is_sequence(object) or is_scalar(object):
-        if order != "K" or ndmin != 0:
-            raise OpError("np.array of a sequence with order= or ndmin= has no rule")
-        return bind_array_of(object, dtype)
+        if ndmin != 0:
+            raise OpError("np.array of a sequence with ndmin= has no rule")
+        bound = bind_array_of(object, dtype)
+        if order != "F":
+            return bound
+        made = pending(bound.op, bound.args, bound.params)
+        return Bound("copy", (made,), {"order": "F", "as_array": True})
     type_ = type_of(object)
     wanted = type_.dtype if dtype is None else dtype
     if not 0 <= ndmin <= type_.ndim:

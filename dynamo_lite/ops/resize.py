@@ -22,9 +22,9 @@ from dynamo_lite.ops.parameters import (
     IntOrNone,
     Kind,
     Nested,
-    Number,
     SizeArg,
     axis_of,
+    number,
     one_of,
     size,
     type_of,
@@ -92,6 +92,20 @@ PadWidths = Annotated[Any, Kind("widths, alone or in sequences", _pad_widths)]
 PadMode = Annotated[str, one_of(*_PAD_MODES)]
 
 
+def _pad_fill(value: Any) -> Scalar:
+    """A number, alone or in sequences of one item; or several that are the same one."""
+    if not is_sequence(value):
+        return number(value)
+    fills = [_pad_fill(item) for item in value]
+    same = all(fill == fills[0] and repr(fill) == repr(fills[0]) for fill in fills)  # NB: -0.0 is not 0.0
+    if not 1 <= len(fills) <= 2 or not (same or len(fills) == 1):
+        raise OpError("np.pad by other constants on one side than on the other")
+    return fills[0]
+
+
+PadFill = Annotated[Scalar, Kind("a number, alone or in sequences", _pad_fill)]
+
+
 def _widths(value: Any, ndim: int) -> tuple[tuple[Scalar, Scalar], ...]:
     """pad_width as NumPy broadcasts it to (ndim, 2)."""
     if not is_sequence(value):
@@ -111,7 +125,7 @@ def _widths(value: Any, ndim: int) -> tuple[tuple[Scalar, Scalar], ...]:
 
 @spell("pad", "np.pad", np.pad)
 def _bind_pad(
-    ask: Relate, array: ArrayArg, pad_width: PadWidths, mode: PadMode = "constant", constant_values: Number = ABSENT
+    ask: Relate, array: ArrayArg, pad_width: PadWidths, mode: PadMode = "constant", constant_values: PadFill = ABSENT
 ) -> Bound:
     if constant_values is not ABSENT and mode != "constant":
         raise OpError(f"np.pad of mode {mode!r} in this form")

@@ -50,7 +50,7 @@ from dynamo_lite.program.ir import (
     Within,
 )
 
-FOLDED = (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or)
+FOLDED = (np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or)
 
 
 @dataclass(slots=True)

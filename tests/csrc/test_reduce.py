@@ -12,6 +12,7 @@ import pytest
 from dynamo_lite.backends.kernels.functions import folds
 from dynamo_lite.backends.numba.compile import compile_kernel
 
+from dynamo_lite import _C
 from dynamo_lite._C import Declined, Program
 from dynamo_lite.graph.scalar import Symbol
 from dynamo_lite.schedule.steps import Kernel, KernelOp, Reduce, Reg, Schedule
@@ -107,7 +108,9 @@ def dtypes_of(ufunc: np.ufunc) -> list[str]:
     return ["f8", "f4", "f2", "c16", "c8", *integers]
 
 
-@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_or, np.logical_and])
+@pytest.mark.parametrize(
+    "ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_or, np.logical_and]
+)
 def test_axes_and_layouts(ufunc: np.ufunc) -> None:
     """Random shapes with 1s, packed and strided operands, any axes, keepdims; alone and under a kernel."""
     rng, numbers = random.Random(ufunc.__name__), np.random.default_rng(1)
@@ -133,7 +136,7 @@ def test_axes_and_layouts(ufunc: np.ufunc) -> None:
             check(program(x, y)[0], ufunc.reduce(x + y, axis=axes, keepdims=keepdims))
 
 
-@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.minimum])
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.minimum, np.fmin])
 def test_views_whose_elements_overlap(ufunc: np.ufunc) -> None:
     """Windows, and strides that are alike or in no order of axes."""
     rng, numbers = random.Random(7), np.random.default_rng(7)
@@ -208,7 +211,7 @@ def test_big_reductions_without_the_gil() -> None:
                 )
 
 
-@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.minimum])
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.minimum, np.fmax, np.fmin])
 def test_special_values(ufunc: np.ufunc) -> None:
     """NaN (with its payload), infinities and zeros of both signs."""
     rng = random.Random(3)
@@ -222,6 +225,37 @@ def test_special_values(ufunc: np.ufunc) -> None:
         with np.errstate(all="ignore"):
             check(reduction(plain(F8), shape, ufunc, axes, False, F8)(x)[0], ufunc.reduce(x, axis=axes))
             check(met(reduction(add(F8), shape, ufunc, axes, False, F8), x, x)[0], ufunc.reduce(x + x, axis=axes))
+
+
+@pytest.mark.parametrize("ufunc", [np.fmax, np.fmin])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_extremes_that_leave_nans_out(ufunc: np.ufunc, dtype: str) -> None:
+    """Runs of every length in which some, or all, are NaN; NumPy is asked where nothing else is there."""
+    assert _C.find_fold(ufunc, np.dtype(dtype)) >= 0
+    rng = np.random.default_rng(6)
+    for n in [*range(1, 70), 129, 700]:
+        for share in (0.0, 0.5, 0.9, 1.0):
+            x = values(rng, 3 * n, dtype).reshape(3, n)
+            x[rng.random((3, n)) < share] = np.nan
+            x[2] = np.where(np.isnan(x[2]), np.nan, np.inf if ufunc is np.fmin else -np.inf)
+            for axis in (0, 1):
+                program = reduction(plain(dtype), x.shape, ufunc, (axis,), False, dtype)
+                for _ in range(5):
+                    check(program(x)[0], ufunc.reduce(x, axis=axis))
+
+
+@pytest.mark.parametrize("ufunc", [np.maximum, np.fmax])
+def test_reductions_in_doubt_again_and_again(ufunc: np.ufunc) -> None:
+    """NumPy does some calls for what is in doubt; what is not comes out right before and after."""
+    payload = np.frombuffer(np.array([0x7FF8000000000ABC], "u8").tobytes(), "f8")[0]
+    doubtful, clear = np.full((3, 40), np.nan), np.arange(120.0).reshape(3, 40)
+    doubtful[1, ::2] = payload
+    for x in (clear, doubtful):
+        program = reduction(add(F8), x.shape, ufunc, (0,), False, F8)
+        with np.errstate(all="ignore"):
+            for number in range(300):
+                y = (x, clear, doubtful)[number % 7 % 3]
+                check(met(program, y, clear)[0], ufunc.reduce(y + clear, axis=0))
 
 
 def met(program: Program, *inputs: Any) -> tuple[Any, ...]:
@@ -245,7 +279,7 @@ def test_reported_errors_decline() -> None:
         with np.errstate(all="ignore"):
             check(total(x)[0], np.add.reduce(x))
     with np.errstate(all="raise"):
-        for ufunc in (np.maximum, np.minimum):
+        for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
             x = np.array([1.0, np.nan, 2.0])
             check(reduction(plain(F8), (3,), ufunc, (0,), False, F8)(x)[0], ufunc.reduce(x))
             check(met(reduction(add(F8), (3,), ufunc, (0,), False, F8), x, x)[0], ufunc.reduce(x + x))

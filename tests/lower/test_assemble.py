@@ -71,6 +71,8 @@ VECTORS = [
     "np.pad(u.astype('f4'), (2, 1), constant_values=0.1)",
     "np.pad(u, 1, constant_values=-0.0)",
     "np.pad(u, 1, constant_values=np.nan)",
+    "np.pad(u, 1, constant_values=(2.5,)) * 2",
+    "np.pad(u, ((1, 2),), 'constant', constant_values=((0, 0),))",
     "np.pad(u.astype('i4'), 1, constant_values=7)",
     "np.repeat(u, 2)",
     "np.repeat(u[::-1], 3) * 2",

@@ -170,6 +170,50 @@ def test_cross_products(dtype: str) -> None:
     assert " cross(" not in lowered(program, points(9), points(9))
 
 
+@pytest.mark.parametrize("rows", [3, 400])
+def test_products_of_what_does_not_lie_in_c_order(rows: int) -> None:
+    """What np.cross gives does, and so what is made of it, reduced or not."""
+
+    def gathered(x: Any, y: Any, k: Any) -> Any:
+        a = np.diff(x[:, k], axis=2)[:, :, 0]
+        c = np.cross(a, a[::-1])
+        return (c * c).sum(-1), c[:, :, 1] * 2.0, np.maximum(c, c + 1.0).max(axis=2), np.cross(c, a)
+
+    def given(x: Any, y: Any, k: Any) -> Any:
+        c = np.cross(x, y)
+        first = (c * x).sum(-1), c * y, (x * 2.0) * c, (c - x * y).sum(axis=-1) * 0.5
+        return *first, np.arctan2((c * y).sum(-1), (c * c).sum(-1)), (y * c)[:, :, 2] + 1.0
+
+    x, y = np.random.default_rng(3).standard_normal((2, rows, 90, 3))
+    k = np.random.default_rng(4).integers(0, 90, (25, 2))
+    for function in (gathered, given):
+        for lay in (np.copy, np.asfortranarray, lambda x: x.transpose(1, 0, 2).copy().transpose(1, 0, 2)):
+            check(function, lay(x), lay(y), k)
+            check(function, lay(x), y, k)
+            check(function, y, lay(x), k)
+
+
+@pytest.mark.parametrize("frames", [3, 300])
+def test_points_that_are_gathered_run_natively(frames: int) -> None:
+    """NumPy puts the axes of an index array in front: what is computed of that lies as it does."""
+
+    def angles(x: Any, k: Any) -> Any:
+        a, b, c = (np.diff(x[:, k[:, [i, i + 1]]], axis=2)[:, :, 0] for i in range(3))
+        p, q = np.cross(b, c), np.cross(a, b)
+        sines = (a * p).sum(-1)
+        sines *= (b * b).sum(-1) ** 0.5
+        return np.arctan2(sines, (p * q).sum(-1)), (b * b).sum(-1), a * b, a + p
+
+    x = np.random.default_rng(3).standard_normal((frames, 90, 3))
+    k = np.random.default_rng(4).integers(0, 90, (25, 4))
+    check(angles, x, k)
+    fast = dynamo_lite.compile(angles, options={"cost_model": False})
+    for _ in range(3):
+        for one, other in zip(fast(x, k), angles(x, k), strict=True):
+            assert one.tobytes() == other.tobytes() and one.strides == other.strides
+    assert fast.stats()["native_calls"] == 3 and fast.stats()["declines"] == 0
+
+
 def test_a_product_that_is_seen_is_a_view() -> None:
     def program(x: Any, y: Any) -> Any:
         return np.cross(x, y)

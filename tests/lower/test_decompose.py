@@ -15,6 +15,7 @@ from dynamo_lite.lower.assemble import assemble
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.decompose import decompose
 from dynamo_lite.lower.orders import Orders
+from tests.copies import copies_of
 from tests.oracle import require_equal
 from tests.schedule.tracing import trace
 
@@ -63,8 +64,26 @@ def test_clip_of_integers_with_bounds_crossed() -> None:
     assert "clip" not in decomposed(lambda x: np.clip(x, 9, 2), np.arange(20, dtype="i"))
 
 
-def test_clip_of_floats_stays() -> None:
-    assert "clip(" in decomposed(lambda x: np.clip(x, 2.0, 9.0), np.array([np.nan, 1.0, 5.0]))
+def test_clip_of_floats_by_arrays_stays() -> None:
+    x = np.array([np.nan, 1.0, 5.0])
+    assert "clip(" in decomposed(lambda x, y: np.clip(x, y, 9.0), x, x)
+    assert "clip(" in decomposed(lambda x: np.clip(x, np.nan, 9.0), x)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_clip_of_floats_by_numbers_is_chosen(dtype: str) -> None:
+    """What is within the bounds stays as it is: zeros of either sign and NaNs are no doubt of a kernel's."""
+    special = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 0.5, -2.0, 1.0, 7.0], dtype)
+    assert "clip(" not in decomposed(lambda x: np.clip(x, 0, 1), special)
+    for low, high in ((0, 1), (0.0, -0.0), (-0.0, 0.5), (-1, 0), (1.0, -1.0), (-0.1, np.inf)):
+
+        def program(x: Any, low: Any = low, high: Any = high) -> Any:
+            np.clip(x[::2], low, high, out=x[::2])
+            return np.clip(x * 2, low, high) + x.clip(low, high), np.clip(x, low, None), x
+
+        options = {"options": {"cost_model": False}}
+        for x in (special, np.resize(special, 300), np.resize(special, (30, 40)).T, special[:1]):
+            require_equal(program, copies_of(x), compile=dynamo_lite.compile, compile_options=options, calls=2)
 
 
 @pytest.mark.parametrize("char", "?bhiBHI")

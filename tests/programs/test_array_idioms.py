@@ -26,6 +26,9 @@ def selects(x: Any) -> Any:
         np.select([high], [x.astype(np.float32)], default=np.nan),
         np.select(condlist=[low[:1], high], choicelist=[x, x[:1]]),
         np.select([low, x == x], [np.sqrt(x), 1j], 2),
+        np.select([low, True, high], [x, -1, x * x]),
+        np.select([False, low, high], [np.float64(1), [x, x + 1], [[0.5]]], np.float32(2)),
+        np.select([high, False], [[x, np.tile(2, x.shape)], 7]),
     )
 
 
@@ -310,6 +313,17 @@ def turned(x: Any, w: Any) -> Any:
     return *first, x.transpose(order), x.transpose(sorted_), np.transpose(x, np.argsort(w[:2]))
 
 
+def turned_by_parts(x: Any, w: Any) -> Any:
+    """Axes that are put together."""
+    order = np.concatenate([[x.ndim - 1], np.arange(0, x.ndim - 1)])
+    first = np.transpose(x, order) + 1, x.transpose(np.roll(np.arange(2), 1)), x.transpose(1 - np.arange(2))
+    back = np.arange(2)
+    view = back[::-1]
+    back[0] = 1
+    back[1] = 0
+    return *first, x.transpose(view), x.transpose(np.concatenate([view, order[:0]]))
+
+
 def turned_in_loops(x: Any, w: Any) -> Any:
     order = np.argsort((5, 3))
     for _ in range(3):
@@ -319,7 +333,7 @@ def turned_in_loops(x: Any, w: Any) -> Any:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("fn", [averages, turned, turned_in_loops])
+@pytest.mark.parametrize("fn", [averages, turned, turned_by_parts, turned_in_loops])
 def test_axes_computed_of_constants(fn: Any, backend: str) -> None:
     report = require_equal(
         fn,
@@ -330,6 +344,38 @@ def test_axes_computed_of_constants(fn: Any, backend: str) -> None:
         calls=2,
     )
     assert fn is not averages or not report.compiled.explain().breaks
+
+
+def laid_out(x: Any, w: Any) -> Any:
+    """Arrays of sequences, in an order asked for; and paddings by other constants on one side than on the other."""
+    made = np.array([x[0], x[1] * 2.0, w], order="F")
+    pads = [np.pad(x, 1, constant_values=pair) for pair in ((1, 1.0), (0.0, -0.0), (2, 3), ((1, 1), (2, 2)))]
+    return made.T, made * x[:3], np.array([x, x + 1], order="F"), np.array([1, 2.5], order="F"), *pads
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arrays_that_lie_as_asked_for(backend: str) -> None:
+    require_equal(
+        laid_out,
+        lambda: (arrays((5, 5)), arrays((5,))),
+        variants=[lambda: (arrays((40, 40), "F"), arrays((40,)))],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+    )
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, w: np.array([w, w], order="F").T,
+        lambda x, w: np.pad(x, 1, constant_values=(0,)),
+        lambda x, w: np.transpose(x, np.concatenate([[1], np.arange(0, 1)])) * 2,
+    ],
+)
+def test_forms_without_a_break(fn: Any) -> None:
+    fast = dynamo_lite.compile(fn, fullgraph=True, options={"cost_model": False})
+    x, w = arrays((5, 5)), arrays((5,))
+    assert fast(x, w).tobytes() == fn(x, w).tobytes() and fast(x, w).strides == fn(x, w).strides
 
 
 def wrong_axes(x: Any) -> Any:

@@ -135,6 +135,28 @@ def with_a_pause(x: Any, y: Any) -> Any:
 PAIRS = [periodic, borders, first_rows_last, in_place, turned, with_a_pause]
 
 
+def stacked(x: Any, y: Any, z: Any) -> Any:
+    """Long rows of which an array of few rows is made, after the bands."""
+    s = np.concatenate(([x * 2.0], [y + x], [z - 1.0]))
+    return s > 0.5, s
+
+
+def test_rows_made_after_the_bands_are_none_of_theirs() -> None:
+    """They would make each band one element long; what the other maps touch stays in the cache as it is."""
+    args = np.random.default_rng(5).standard_normal((3, 4000))
+    before = size_bands(1, 1 << 16, 1, 16)
+    try:
+        done = count_bands()
+        require_equal(stacked, copies_of(*args), compile=dynamo_lite.compile, compile_options=OPTIONS)
+        assert count_bands() == done
+        size_bands(1, 1 << 12, 1, 16)
+        require_equal(stacked, copies_of(*args), compile=dynamo_lite.compile, compile_options=OPTIONS)
+        assert count_bands() > done
+    finally:
+        size_bands(*before)
+
+
+
 @pytest.mark.parametrize("function", PAIRS, ids=lambda function: function.__name__)
 @pytest.mark.parametrize("rows", [1, 3, 4, 5, 7, 16, 17, 64])
 def test_of_two(function: Callable[..., Any], rows: int) -> None:

@@ -40,6 +40,21 @@ def chosen(k: Any, x: Any, y: Any, z: Any) -> Any:
     return np.choose(k, [x, y, z]), np.choose(a=k.T, choices=(x.T, y.T)) if k.max() < 2 else None
 
 
+def clipped(k: Any, x: Any, y: Any, z: Any) -> Any:
+    wrapped = np.choose(k, (x, y), mode="wrap"), np.choose(k - 7, [z, x], mode="wrap")
+    return np.choose(k, [x, y, z], mode="clip"), *wrapped
+
+
+@pytest.mark.parametrize("function", [clipped, lambda k, x, y, z: np.choose(k, [x, y, z], mode="raise")])
+def test_modes_are_one_graph(function: Any) -> None:
+    fast = dynamo_lite.compile(function, fullgraph=True, options={"cost_model": False})
+    x, y, z = rng(3).normal(size=(3, 20, 30))
+    for least in (0, -9):
+        k = rng(1).integers(least, 3 - 2 * least, (20, 30)) if function is clipped else rng(1).integers(0, 3, (20, 30))
+        expected, found = function(k, x, y, z), fast(k, x, y, z)
+        assert all(map(np.array_equal, expected, found))
+
+
 CASES = {
     "bytes": lambda k, x: (k.astype("u1"), x, x * 2, x - 1),
     "bools": lambda k, x: (k > 1, x, x * 2, x - 1),
@@ -68,7 +83,8 @@ def test_what_is_chosen(case: str) -> None:
     def arguments() -> Any:
         return CASES[case](rng(1).integers(0, 3, (20, 30)), rng(2).normal(size=(20, 30)))
 
-    for function in (chosen, lambda k, x, y, z: np.choose(k, [x, y, z]), lambda k, x, y, z: np.choose(k, [x, y])):
+    two, three = lambda k, x, y, z: np.choose(k, [x, y]), lambda k, x, y, z: np.choose(k, [x, y, z])
+    for function in (chosen, clipped, three, two):
         require_equal(
             function, arguments, compile=dynamo_lite.compile, compile_options={"options": {"cost_model": False}}
         )
