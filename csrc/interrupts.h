@@ -15,6 +15,7 @@ typedef struct DlDeferral {
     DlKept kept;
     int over;          /* let_in() has ended it */
     int to_the_end;    /* let_in() does not end it */
+    int to_loop;       /* the user's code ends it in front of its loop */
     PyObject *func;    /* borrowed: the user's function that is being compiled; NULL: nothing is let in before the end */
     int line;          /* of it, where the user's code stands; 0: where it begins */
     int64_t noticed;   /* when the first interrupt that waits was noticed, in ns; 0: none */
@@ -29,6 +30,9 @@ PyObject *dl_interrupts_resume(DlDeferral *deferral, PyObject *result);
 
 /* Run what waits, as if it had come where func begins (a resume function: where it goes on): 0, or -1 with what it raised set. */
 int dl_interrupts_deliver(PyObject *func);
+
+/* Have the error that is set raised where the user's code goes on, as by a handler that runs there: 0, or -1 with it set. */
+int dl_interrupts_raise_later(void);
 
 /* Add the functions to module: 0, or -1 with an error set. */
 int dl_interrupts_register(PyObject *module);

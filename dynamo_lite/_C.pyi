@@ -104,6 +104,7 @@ class Abi(NamedTuple):
     ROOM_WORDS: int
     WORD_KEPT: int
     WORD_JOURNAL: int
+    WORD_ENDED_AT: int
     HEAD_WORDS: int
     OF_NUMBER: int
     OF_SCALAR: int
@@ -412,6 +413,7 @@ class CacheEntry:
     residual: Callable[..., Any] | types.CodeType | None
     exits: tuple[types.FunctionType, ...] | None
     look_again: Callable[[CacheEntry], object] | None
+    polled: bool
     restart: Callable[[types.FunctionType], types.FunctionType | None] | None
     at_loop: bool
     calls_python: bool
@@ -661,6 +663,7 @@ def memory_stats() -> MemoryStats: ...
 # Whole programs (csrc/watch.c)
 
 GO_ON: object
+LOOP_BEGINS: object
 
 class Round:
     """What the rounds of one loop take, wherever it stands; times in nanoseconds."""
