@@ -496,6 +496,9 @@ def dies_quietly(one: object, /) -> bool:
 def all_lack(sequence: object, path: str, /) -> bool:
     """Whether no object at a path has anything of its own under the name in it (csrc/columns.h)."""
 
+def holds(one: object, object: object, depth: int, /) -> bool:
+    """Whether a list or tuple, or one of those that it holds, so many deep, holds that object (csrc/columns.h)."""
+
 def all_differ(one: object, other: object, /) -> bool:
     """Whether all objects in two lists, or in those that they hold, differ (csrc/columns.h)."""
 

@@ -34,7 +34,7 @@ from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.listed_scalars import check_inside, check_outputs
-from dynamo_lite.capture.lists import state_others
+from dynamo_lite.capture.lists import check_others, state_others
 from dynamo_lite.capture.loop_candidates import begin_apart, begins_plainly, count_first_rounds, may_share
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
@@ -262,6 +262,7 @@ def _trace(
             state_listed(tracer)
             check_parts(tracer)
             check_unchanged(tracer)
+            check_others(tracer)
             check_inside(tracer)
         except Retry:
             grows &= not tracers[-1].is_read_behind
