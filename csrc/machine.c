@@ -92,7 +92,7 @@ look(npy_intp *block)
         return 0;
     }
     watch->read = dl_world_clock(); /* NB: others may have run */
-    block[DL_WORD_LEAVE] = watch->run->outermost->wanted != 0;
+    block[DL_WORD_LEAVE] = watch->leaves && watch->run->outermost->wanted != 0;
     return watch->budget;
 }
 

@@ -213,10 +213,10 @@ can_handle(const DlRun *outermost)
     return can_let_in(outermost) && !outermost->world->stores && outermost->draws == NULL && outermost->changes == 0;
 }
 
-/* For how long others wait for the end of an iteration of the outermost loop: where all before it would have to run once
- * more, about as long as it should take, or as that would. */
+/* For how long others, who began to wait at that time, wait for the end of an iteration of the outermost loop: where all
+ * before it would have to run once more, about as long as it should take, or as that would. */
 static int64_t
-patience(const DlRun *outermost, DlDecline reason, int64_t time)
+patience(const DlRun *outermost, DlDecline reason, int64_t since)
 {
     int handles = outermost->world != NULL && outermost->world->handles;
     if (reason != DL_REASON_SIGNAL) {
@@ -226,7 +226,7 @@ patience(const DlRun *outermost, DlDecline reason, int64_t time)
     if (outermost->done == 0 || (outermost->deadline == 0 && can_handle(outermost))) {
         return least;
     }
-    int64_t two = 2 * ((time - outermost->began) / (outermost->done > 1 ? outermost->done : 2));
+    int64_t two = 2 * ((since - outermost->began) / (outermost->done > 1 ? outermost->done : 2));
     return two > least ? two : least;
 }
 
@@ -306,7 +306,7 @@ dl_world_look(DlRun *run, int64_t time)
         if (outermost->wanted == 0) {
             outermost->wanted = time;
         }
-        if (time - outermost->wanted < patience(outermost, reason, time)) {
+        if (time - outermost->wanted < patience(outermost, reason, outermost->wanted)) {
             return 0;
         }
     }

@@ -16,7 +16,7 @@ import dynamo_lite
 LOG: list[Any] = []
 STATE = 0
 LONG = 10**11  # iterations that would take minutes natively
-FIRST, LATER, LAST = (5, 0, LONG), (5, 3, LONG), (2, 1, 200_000_000)
+FIRST, LATER, LAST = (5, 0, LONG), (5, 2, LONG), (2, 1, 200_000_000)
 
 
 class Timeout(Exception):
@@ -209,6 +209,47 @@ def test_handlers_that_raise_nothing_are_let_in() -> None:
         signal.signal(signal.SIGALRM, before)
     assert len(ticks) > 3
     assert (fast.stats()["declines"], fast.stats()["leaves"]) == (0, 0)
+
+
+def filling(x: Any, n: int, count: int) -> Any:
+    made = {}
+    for i in range(n):
+        made[i] = i * 0.5
+        for _ in range(count):
+            x = x + 1.0
+        made[i + n] = x
+    return x, made
+
+
+def filling_in_try(x: Any, n: int, count: int) -> Any:
+    made = []
+    try:
+        for i in range(n):
+            made.append(i * 0.5)
+            for _ in range(count):
+                x = x + 1.0
+            made.append(x)
+    finally:
+        x = x + 0.25
+    return x, made
+
+
+@pytest.mark.parametrize("function", [filling, filling_in_try])
+def test_inner_loops_run_to_their_ends(function: Callable[..., Any]) -> None:
+    """The loop around them is left, not they."""
+    fast = dynamo_lite.compile(function, options={"cost_model": False})
+    for _ in range(2):
+        fast(1.0, 3, 7)
+    want = function(1.0, 3, 1_000_001)[0] + 3 * 49_000_000
+    ticks: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: ticks.append(1))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        assert fast(1.0, 3, 50_000_001)[0] == want
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert ticks
 
 
 def test_nothing_is_left_over() -> None:
