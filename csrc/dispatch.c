@@ -384,7 +384,8 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 /* ---- the loop ---- */
 
 /* Run func, whose program declines before the second iteration of its loop, or is known to, plainly up to a back edge of
-   that: as run_entry(), of which this is a part; DL_PLAIN where it cannot. waits: interrupts do, until the loop begins. */
+   that: as run_entry(), of which this is a part; DL_PLAIN where it cannot. waits: interrupts do, until so many-th of its loops begins; 0: they
+   do not. */
 static DlOutcome
 run_with_polls(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned,
                PyObject *on_miss, DlHookScope *scope, DlChain *chain, int waits, PyObject **value)
@@ -413,8 +414,7 @@ run_with_polls(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots,
     DlRounds rounds = dl_chain_begin_round(chain);
     DlDeferral deferral;
     if (waits) {
-        dl_interrupts_defer(&deferral, NULL);
-        deferral.to_loop = 1;
+        dl_interrupts_defer_to_loop(&deferral, waits);
     }
     *value = dl_resumed_call(polled, args.items, n_slots, on_miss, &rounds, &goes_on);
     if (waits) {
@@ -470,8 +470,8 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     dl_values_clear(inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
-        int waits = !plain && entry->restart != NULL && entry->program_native && dl_program_is_interrupted(entry->program)
-                    && dl_pyframe_is_interrupted() && is_bound(slots, n_slots);
+        int is_held = !plain && entry->restart != NULL && entry->program_native && dl_pyframe_is_interrupted();
+        int waits = is_held && is_bound(slots, n_slots) ? dl_program_is_interrupted(entry->program) : 0;
         if (with_polls || waits || (!plain && restarts(entry, chain, slots, n_slots))) {
             outcome = run_with_polls(cache, entry, func, slots, n_slots, owned, on_miss, scope, chain, waits, value);
         }

@@ -7,7 +7,10 @@
 #include "eval_hook.h"
 #include "interrupts.h"
 
-enum { PATIENCE_NS = 50000000 }; /* for how long interrupts wait for the end of compiling */
+enum {
+    PATIENCE_NS = 50000000,        /* for how long interrupts wait for the end of compiling, */
+    LOOP_PATIENCE_NS = 1000000000, /* and for a loop of code that runs plainly */
+};
 
 static _Thread_local DlDeferral *current; /* the innermost one of this thread */
 static PyObject *stand_in;                /* owned: a Python function that does nothing */
@@ -197,14 +200,35 @@ dl_interrupts_raise_later(void)
 
 /* ---- the loop of a plain frame that interrupts wait for ---- */
 
+void
+dl_interrupts_defer_to_loop(DlDeferral *deferral, int number)
+{
+    dl_interrupts_defer(deferral, NULL);
+    deferral->to_loop = number;
+    deferral->since = now();
+}
+
+static void
+let_in_loop(DlDeferral *deferral)
+{
+    deferral->over = 1;
+    current = deferral->outer;
+    dl_pyframe_release_interrupts(&deferral->kept);
+}
+
+void
+dl_interrupts_go_round(void)
+{
+    if (current != NULL && current->to_loop > 0 && now() - current->since > LOOP_PATIENCE_NS) {
+        let_in_loop(current);
+    }
+}
+
 static int
 loop_begins(PyObject *Py_UNUSED(self))
 {
-    DlDeferral *deferral = current;
-    if (deferral != NULL && deferral->to_loop) {
-        deferral->over = 1;
-        current = deferral->outer;
-        dl_pyframe_release_interrupts(&deferral->kept);
+    if (current != NULL && current->to_loop > 0 && --current->to_loop == 0) {
+        let_in_loop(current);
     }
     return 0;
 }

@@ -441,6 +441,7 @@ counted:
     program->time = program->has_loops && program->straight == NULL ? (double)(dl_world_clock() - run.began) : 1.0;
     if (status > 0) {
         program->last_decline = run.reason;
+        program->interrupted = run.number > 0 ? run.number : 1;
         program->declines[run.reason]++;
     }
     Py_DECREF(object);
@@ -569,7 +570,8 @@ dl_program_reports(PyObject *program)
 int
 dl_program_is_interrupted(PyObject *program)
 {
-    return ((DlProgram *)program)->last_decline == DL_REASON_SIGNAL;
+    DlProgram *self = (DlProgram *)program;
+    return self->last_decline == DL_REASON_SIGNAL ? self->interrupted : 0;
 }
 
 double

@@ -52,7 +52,7 @@ double dl_program_time(PyObject *program);
 /* Whether the last run declined since a floating-point error was to be reported. */
 int dl_program_reports(PyObject *program);
 
-/* Whether the last run declined since a signal waits. */
+/* In which of the loops that can be left the last run declined since a signal waits, from 1 on; 0: it did not. */
 int dl_program_is_interrupted(PyObject *program);
 
 /* Whether what a program has last declined for may lie in one iteration of its loop alone, and be over behind it. */

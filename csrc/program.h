@@ -401,7 +401,7 @@ struct DlProgram {
     PyObject **constants;
     PyObject *schedule, *compile_kernel;
     unsigned long long declines[DL_N_DECLINES];
-    DlDecline last_decline;
+    DlDecline last_decline; int interrupted; /* and so many-th of the loops that can be left was under way */
     double time; /* of the last run: nanoseconds where it has loops, else 1 */
     DlRowBlock *blocks;
     int n_blocks;

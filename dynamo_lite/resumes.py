@@ -259,7 +259,10 @@ class Resumes:
                 return [(one, _C.BackEdge(one, one.depth, self._at_back_edge, self._on_miss)) for one in found]
 
             def begin(of: Code) -> list[tuple[Landing, object]]:
-                return [(Landing(loop.header, loop.depth, True), _C.LOOP_BEGINS) for loop in loops(of)]
+                place = beginning(of) if code in self.numbers else 0
+                within = {loop.header for loop in loops(of) if place in loop.body and place != loop.header}
+                own = [loop for loop in loops(of) if loop.outer is None or loop.outer in within]
+                return [(Landing(loop.header, loop.depth, True), _C.LOOP_BEGINS) for loop in own]
 
             places = land if from_break else begin
             if self._watcher is None:

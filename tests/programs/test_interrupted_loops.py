@@ -118,6 +118,18 @@ def drawn_before(x: Any, n: int, at: int, count: int) -> Any:
     return x
 
 
+def behind_another(x: Any, n: int, at: int, count: int) -> Any:
+    try:
+        for _ in range(n):
+            x = x * 0.5
+        for i in range(n):
+            for _ in range(5 + count * (i == at)):
+                x = x * 0.5 + 1.0
+    except Timeout:
+        LOG.append(("caught", i))
+    return x
+
+
 def in_comprehension(x: Any, n: int, at: int, count: int) -> Any:
     try:
         for i in range(n):
@@ -157,7 +169,7 @@ def called(function: Callable[..., Any], where: tuple[int, int, int], after: flo
     return repr(LOG), STATE, int(np.random.get_state()[1][7]), lines[:1], [name for name, _ in lines]  # type: ignore[index]
 
 
-HANDLED = [in_try, without_lists, in_with, by_condition, of_arrays, stored_in_try]
+HANDLED = [in_try, behind_another, without_lists, in_with, by_condition, of_arrays, stored_in_try]
 FUNCTIONS = [*HANDLED, stored_before, drawn_before, in_comprehension]
 
 
