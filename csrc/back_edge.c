@@ -179,6 +179,7 @@ back_edge_dealloc(DlBackEdge *self)
 static int
 back_edge_bool(PyObject *Py_UNUSED(self))
 {
+    dl_interrupts_go_round();
     /* NB: what waits comes at the jump back, in the user's own frame */
     return dl_resumed_is_over() && !dl_pyframe_is_interrupted();
 }

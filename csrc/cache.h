@@ -61,6 +61,7 @@ typedef struct {
     char at_loop;          /* it begins with an iteration of a loop */
     PyObject *look_again;  /* called where errors were to be reported the 2nd, 4th, 8th ... time; or NULL */
     uint64_t reports;      /* how often that was */
+    char polled;           /* func's code comes back by itself: restart gives only what interrupts wait in for its loop */
     PyObject *restart;     /* gives code of func's that comes back at a back edge (dl_resumed_with_polls); or NULL */
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     Py_ssize_t n_most_outputs;      /* of all ends of a native program */

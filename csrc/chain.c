@@ -33,7 +33,7 @@ dl_chain_retreats(const DlChain *chain)
 int
 dl_chain_goes_on(const DlChain *chain, const DlEntry *entry)
 {
-    return entry->restart != NULL && dl_chain_retreats(chain) && dl_program_may_go_on(entry->program);
+    return entry->restart != NULL && !entry->polled && dl_chain_retreats(chain) && dl_program_may_go_on(entry->program);
 }
 
 void
@@ -60,7 +60,7 @@ dl_chain_note_end(DlChain *chain, DlCache *cache, DlEntry *entry, const DlEnd *e
     }
     if (is_plain) {
         DL_COUNT(cache, plain_rounds);
-        Py_XSETREF(chain->restart, Py_NewRef(entry->restart && !chain->for_good ? entry->restart : Py_None));
+        Py_XSETREF(chain->restart, Py_NewRef(entry->restart && !entry->polled && !chain->for_good ? entry->restart : Py_None));
     }
 }
 

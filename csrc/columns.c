@@ -684,3 +684,16 @@ dl_columns_all_differ(PyObject *one, PyObject *other)
     PyMem_Free(objects.items);
     return status;
 }
+
+int
+dl_columns_holds(PyObject *one, PyObject *object, Py_ssize_t depth)
+{
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(one); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(one, i);
+        int is_inner = depth > 1 && (PyList_CheckExact(item) || PyTuple_CheckExact(item));
+        if (item == object || (is_inner && dl_columns_holds(item, object, depth - 1))) {
+            return 1;
+        }
+    }
+    return 0;
+}

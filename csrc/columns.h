@@ -20,5 +20,7 @@ int dl_columns_all_lack(PyObject *object, PyObject *path);
 /* Whether all objects in two lists or tuples, or in those that they hold, differ; either may be a single object, or both
  * the same list: 1, 0, or -1 with MemoryError. */
 int dl_columns_all_differ(PyObject *one, PyObject *other);
+/* Whether a list or tuple, or one of those that it holds, so many deep, holds that object. */
+int dl_columns_holds(PyObject *one, PyObject *object, Py_ssize_t depth);
 
 #endif

@@ -384,10 +384,11 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 /* ---- the loop ---- */
 
 /* Run func, whose program declines before the second iteration of its loop, or is known to, plainly up to a back edge of
-   that: as run_entry(), of which this is a part; DL_PLAIN where it cannot. */
+   that: as run_entry(), of which this is a part; DL_PLAIN where it cannot. waits: interrupts do, until so many-th of its loops begins; 0: they
+   do not. */
 static DlOutcome
 run_with_polls(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned,
-               PyObject *on_miss, DlHookScope *scope, DlChain *chain, PyObject **value)
+               PyObject *on_miss, DlHookScope *scope, DlChain *chain, int waits, PyObject **value)
 {
     PyObject *made = dl_resumed_with_polls(entry->restart, func);
     PyObject *polled = made ? dl_residual_bind(made, func) : NULL;
@@ -402,14 +403,23 @@ run_with_polls(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots,
         slots[i] = owned ? NULL : slots[i];
     }
     DL_COUNT(cache, plain_rounds);
-    chain->most = 1;
-    chain->within = 0;
-    chain->barren++;
+    if (!waits) {
+        chain->most = 1;
+        chain->within = 0;
+        chain->barren++;
+    }
     int goes_on;
     uint64_t gains = dl_thread.gains;
     int tried = dl_hook_try(&cache->watch, scope, on_miss);
     DlRounds rounds = dl_chain_begin_round(chain);
+    DlDeferral deferral;
+    if (waits) {
+        dl_interrupts_defer_to_loop(&deferral, waits);
+    }
     *value = dl_resumed_call(polled, args.items, n_slots, on_miss, &rounds, &goes_on);
+    if (waits) {
+        *value = dl_interrupts_resume(&deferral, *value);
+    }
     dl_chain_end_round(chain, &rounds);
     if (tried) {
         dl_hook_judge(&cache->watch, gains);
@@ -419,16 +429,23 @@ run_with_polls(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots,
     return *value == NULL ? DL_ERROR : DL_RAN;
 }
 
-/* Whether to do so. */
+/* Whether that can run. */
 static int
-restarts(const DlEntry *entry, const DlChain *chain, PyObject *const *slots, Py_ssize_t n_slots)
+is_bound(PyObject *const *slots, Py_ssize_t n_slots)
 {
     for (Py_ssize_t i = 0; i < n_slots; i++) {
         if (slots[i] == NULL) {
             return 0;
         }
     }
-    return dl_chain_goes_on(chain, entry)
+    return 1;
+}
+
+/* Whether to do so. */
+static int
+restarts(const DlEntry *entry, const DlChain *chain, PyObject *const *slots, Py_ssize_t n_slots)
+{
+    return is_bound(slots, n_slots) && dl_chain_goes_on(chain, entry)
            && (!entry->retired || (entry->retired == DL_RETIRED_BY_DECLINES && !entry->at_loop));
 }
 
@@ -443,7 +460,7 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     note_plain(cache, slots, n_slots, on_miss, plain && !with_polls);
     DlValues outputs;
     PyObject *residual = NULL;
-    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores || entry->defers, entry->defers};
+    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores, entry->defers};
     uint64_t began = dl_thread.timing ? dl_now() : 0;
     DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, inputs, &outputs, &residual, chain);
     if (began != 0) {
@@ -453,8 +470,10 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     dl_values_clear(inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
-        if (with_polls || (!plain && restarts(entry, chain, slots, n_slots))) {
-            outcome = run_with_polls(cache, entry, func, slots, n_slots, owned, on_miss, scope, chain, value);
+        int is_held = !plain && entry->restart != NULL && entry->program_native && dl_pyframe_is_interrupted();
+        int waits = is_held && is_bound(slots, n_slots) ? dl_program_is_interrupted(entry->program) : 0;
+        if (with_polls || waits || (!plain && restarts(entry, chain, slots, n_slots))) {
+            outcome = run_with_polls(cache, entry, func, slots, n_slots, owned, on_miss, scope, chain, waits, value);
         }
     }
     else if (outcome == DL_RAN) {
@@ -479,7 +498,7 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
                 *value = dl_interrupts_resume(&deferral, *value);
             }
             if (defers && dl_pyframe_is_interrupted()) {
-                Py_XSETREF(chain->restart, Py_NewRef(entry->restart ? entry->restart : Py_None));
+                Py_XSETREF(chain->restart, Py_NewRef(entry->restart && !entry->polled ? entry->restart : Py_None));
             }
             if (tried) {
                 dl_hook_judge(&entry->watch, gains);

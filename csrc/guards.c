@@ -375,6 +375,20 @@ all_differ(PyObject *module, PyObject *args)
     return differ < 0 ? NULL : PyBool_FromLong(differ);
 }
 
+/* holds(one, object, depth) -> bool: see columns.h. */
+static PyObject *
+holds(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *one, *object;
+    Py_ssize_t depth;
+    if (!PyArg_ParseTuple(args, "OOn:holds", &one, &object, &depth)) {
+        return NULL;
+    }
+    int is_list = PyList_CheckExact(one) || PyTuple_CheckExact(one);
+    return PyBool_FromLong(is_list && dl_columns_holds(one, object, depth));
+}
+
 /* all_lack(sequence, path) -> bool: see columns.h. */
 static PyObject *
 all_lack(PyObject *module, PyObject *args)
@@ -405,6 +419,8 @@ PyMethodDef dl_guards_functions[] = {
      "put_column(path, marks, table, *values): store what a program has left in the column of an attribute."},
     {"all_differ", all_differ, METH_VARARGS,
      "all_differ(one, other): whether all objects in two lists, or in those that they hold, differ."},
+    {"holds", holds, METH_VARARGS,
+     "holds(one, object, depth): whether a list or tuple, or one of those that it holds, so many deep, holds that object."},
     {"column", column_of, METH_VARARGS,
      "column(sequence, path): the numbers at a path of nested lists and tuples, as a read-only array; None where their "
      "items are of other types."},

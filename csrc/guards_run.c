@@ -553,6 +553,10 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
                 return -1;
             }
             break;
+        case HOLDS_NOT:
+            passes = (PyList_CheckExact(regs[op->reg[0]]) || PyTuple_CheckExact(regs[op->reg[0]]))
+                     && !dl_columns_holds(regs[op->reg[0]], regs[op->reg[1]], op->n[0]);
+            break;
         case SCALAR:
             passes = op->mode ? comparison_passes(&op->comparison, regs) : scalar_passes(self, op, regs, values);
             break;

@@ -7,7 +7,10 @@
 #include "eval_hook.h"
 #include "interrupts.h"
 
-enum { PATIENCE_NS = 50000000 }; /* for how long interrupts wait for the end of compiling */
+enum {
+    PATIENCE_NS = 50000000,        /* for how long interrupts wait for the end of compiling, */
+    LOOP_PATIENCE_NS = 1000000000, /* and for a loop of code that runs plainly */
+};
 
 static _Thread_local DlDeferral *current; /* the innermost one of this thread */
 static PyObject *stand_in;                /* owned: a Python function that does nothing */
@@ -140,13 +143,106 @@ static PyObject *
 let_in_now(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
     DlDeferral *deferral = current;
-    if (deferral != NULL && deferral->func == NULL && !deferral->to_the_end) {
+    if (deferral != NULL && deferral->func == NULL && !deferral->to_the_end && !deferral->to_loop) {
         deferral->over = 1;
         current = deferral->outer;
         dl_pyframe_release_interrupts(&deferral->kept);
     }
     Py_RETURN_NONE;
 }
+
+/* ---- what is raised later ---- */
+
+static PyObject *later; /* owned: the exception, or NULL */
+
+static int
+raise_now(void *Py_UNUSED(nothing))
+{
+    PyObject *error = later;
+    later = NULL;
+    dl_pyframe_raises_later = 0;
+    PyErr_Restore(Py_NewRef(Py_TYPE(error)), error, PyException_GetTraceback(error));
+    return -1;
+}
+
+int
+dl_interrupts_raise_later(void)
+{
+    PyObject *type, *value, *traceback;
+    if (later != NULL) {
+        return -1;
+    }
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    int failed = 0;
+    if (!dl_pyframe_handles_signals()) { /* another thread has sent it, which sends a class */
+        failed = PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type) != 1;
+    }
+    else if (Py_AddPendingCall(raise_now, NULL) < 0) {
+        failed = 1;
+    }
+    else {
+        PyTracebackObject *stand_in_first = (PyTracebackObject *)traceback;
+        PyObject *rest = traceback && stand_in_first->tb_next ? (PyObject *)stand_in_first->tb_next : Py_None;
+        PyException_SetTraceback(value, rest);
+        later = Py_NewRef(value);
+        dl_pyframe_raises_later = 1;
+    }
+    if (failed) {
+        PyErr_Restore(type, value, traceback);
+        return -1;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return 0;
+}
+
+/* ---- the loop of a plain frame that interrupts wait for ---- */
+
+void
+dl_interrupts_defer_to_loop(DlDeferral *deferral, int number)
+{
+    dl_interrupts_defer(deferral, NULL);
+    deferral->to_loop = number;
+    deferral->since = now();
+}
+
+static void
+let_in_loop(DlDeferral *deferral)
+{
+    deferral->over = 1;
+    current = deferral->outer;
+    dl_pyframe_release_interrupts(&deferral->kept);
+}
+
+void
+dl_interrupts_go_round(void)
+{
+    if (current != NULL && current->to_loop > 0 && now() - current->since > LOOP_PATIENCE_NS) {
+        let_in_loop(current);
+    }
+}
+
+static int
+loop_begins(PyObject *Py_UNUSED(self))
+{
+    if (current != NULL && current->to_loop > 0 && --current->to_loop == 0) {
+        let_in_loop(current);
+    }
+    return 0;
+}
+
+static PyNumberMethods loop_begins_number = {.nb_bool = loop_begins};
+
+static PyTypeObject loop_begins_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.LoopBegins",
+    .tp_doc = "LOOP_BEGINS is asked in front of a loop, says no, and lets in what waits for that.",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_as_number = &loop_begins_number,
+};
 
 /* hold_interrupts(): where the user's code handles what is raised, nothing is let in before this stretch ends. */
 static PyObject *
@@ -180,7 +276,13 @@ dl_interrupts_register(PyObject *module)
         interrupted = PyErr_NewExceptionWithDoc("dynamo_lite._C.Interrupted", "Compiling is abandoned: an interrupt raised.",
                                                 PyExc_BaseException, NULL);
     }
-    if (stand_in == NULL || interrupted == NULL || PyModule_AddObjectRef(module, "Interrupted", interrupted) < 0) {
+    if (PyType_Ready(&loop_begins_type) < 0) {
+        return -1;
+    }
+    PyObject *asked = PyType_GenericAlloc(&loop_begins_type, 0);
+    int failed = asked == NULL || PyModule_AddObjectRef(module, "LOOP_BEGINS", asked) < 0;
+    Py_XDECREF(asked);
+    if (failed || stand_in == NULL || interrupted == NULL || PyModule_AddObjectRef(module, "Interrupted", interrupted) < 0) {
         return -1;
     }
     return 0;

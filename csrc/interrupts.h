@@ -15,6 +15,8 @@ typedef struct DlDeferral {
     DlKept kept;
     int over;          /* let_in() has ended it */
     int to_the_end;    /* let_in() does not end it */
+    int to_loop;       /* the user's code ends it in front of so many-th of its loops; 0: it does not */
+    int64_t since;     /* when that began, in ns: it does not last for long */
     PyObject *func;    /* borrowed: the user's function that is being compiled; NULL: nothing is let in before the end */
     int line;          /* of it, where the user's code stands; 0: where it begins */
     int64_t noticed;   /* when the first interrupt that waits was noticed, in ns; 0: none */
@@ -29,6 +31,15 @@ PyObject *dl_interrupts_resume(DlDeferral *deferral, PyObject *result);
 
 /* Run what waits, as if it had come where func begins (a resume function: where it goes on): 0, or -1 with what it raised set. */
 int dl_interrupts_deliver(PyObject *func);
+
+/* Hold interrupts back until the user's code comes to that loop of its own, from 1 on, or has run for a while. */
+void dl_interrupts_defer_to_loop(DlDeferral *deferral, int number);
+
+/* At the back edge of a loop of the user's: end that if it has lasted for too long. */
+void dl_interrupts_go_round(void);
+
+/* Have the error that is set raised where the user's code goes on, as by a handler that runs there: 0, or -1 with it set. */
+int dl_interrupts_raise_later(void);
 
 /* Add the functions to module: 0, or -1 with an error set. */
 int dl_interrupts_register(PyObject *module);

@@ -379,7 +379,7 @@ run_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *
     DlProgram *program = (DlProgram *)object;
     DlRoom room;
     DlRun run = {.program = program, .inputs = inputs, .keep_gil = program->has_loops, .ends = end != NULL,
-                 .most = end ? end->most : DL_ALL, .world = world,
+                 .most = end ? end->most : DL_ALL, .repeats = end ? end->number : 0, .world = world,
                  .strict = program->has_loops && (end == NULL || program->n_closed_loops > 0)};
     run.outermost = &run;
     run.switches = program->has_loops ? dl_pyframe_switches() : 0;
@@ -434,11 +434,14 @@ closed:
     if (end != NULL) {
         end->exit = run.end ? run.end->exit : -1;
         end->n_outputs = run.end ? run.end->n_outputs + 1 : program->n_outputs;
+        end->done = status > 0 && run.reason == DL_REASON_SIGNAL && run.stale == DL_REASON_NONE ? run.done : 0;
+        end->number = run.number;
     }
 counted:
     program->time = program->has_loops && program->straight == NULL ? (double)(dl_world_clock() - run.began) : 1.0;
     if (status > 0) {
         program->last_decline = run.reason;
+        program->interrupted = run.number > 0 ? run.number : 1;
         program->declines[run.reason]++;
     }
     Py_DECREF(object);
@@ -500,6 +503,18 @@ retreat(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *en
     return status;
 }
 
+/* Run once more what has declined for a signal, up to the last iteration that had ended then. */
+static int
+run_up_to(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
+{
+    int64_t most = end->most;
+    end->lost += ((DlProgram *)object)->time;
+    end->most = end->done;
+    int status = run_steps(object, inputs, outputs, end, world);
+    end->most = most;
+    return status;
+}
+
 int
 dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
@@ -513,10 +528,14 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
         status = dl_small_try(program, inputs, outputs, world, run_steps);
         program->time = 1.0;
     }
+    if (end != NULL) {
+        end->lost = 0;
+        end->done = end->number = 0;
+    }
     status = status == 2 ? run_steps(object, inputs, outputs, end, world) : status;
     if (end != NULL) {
+        status = status == 1 && end->done > 0 ? run_up_to(object, inputs, outputs, end, world) : status;
         int again = status == 1 && end->retreats && program->n_closed_loops == 0;
-        end->lost = 0;
         status = again ? retreat(object, inputs, outputs, end, world) : status;
         end->retreats = again && end->retreats;
     }
@@ -546,6 +565,13 @@ int
 dl_program_reports(PyObject *program)
 {
     return ((DlProgram *)program)->last_decline == DL_REASON_FLAGS;
+}
+
+int
+dl_program_is_interrupted(PyObject *program)
+{
+    DlProgram *self = (DlProgram *)program;
+    return self->last_decline == DL_REASON_SIGNAL ? self->interrupted : 0;
 }
 
 double

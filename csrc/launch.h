@@ -21,6 +21,8 @@ typedef struct {
     int64_t most;    /* iterations that a loop which can be left may run, or DL_ALL; out: of the run that did not decline */
     int64_t within;  /* of so many to come it is known that the program declines in one, or 0 */
     int retreats;    /* in: where the program declines, run what comes before the iteration in which it does; out: it has */
+    int64_t done;    /* out: declined for a signal, with so many iterations before of its loop that can be left, or 0, */
+    int number;      /* so many-th of those */
     double lost;     /* the time of the runs that declined, as of dl_program_time() */
 } DlEnd;
 
@@ -49,6 +51,9 @@ int dl_program_run_short(PyObject *program, PyObject *const *inputs, PyObject **
 double dl_program_time(PyObject *program);
 /* Whether the last run declined since a floating-point error was to be reported. */
 int dl_program_reports(PyObject *program);
+
+/* In which of the loops that can be left the last run declined since a signal waits, from 1 on; 0: it did not. */
+int dl_program_is_interrupted(PyObject *program);
 
 /* Whether what a program has last declined for may lie in one iteration of its loop alone, and be over behind it. */
 int dl_program_may_go_on(PyObject *program);

@@ -337,6 +337,9 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
     loop->read = loop->looked = dl_world_clock();
     while (status == 0) {
         uint64_t n = 1;
+        if (leaves) {
+            run->outermost->done = (int64_t)taken;
+        }
         if (state.is_ready) {
             n = length - taken < (uint64_t)loop->left ? length - taken : (uint64_t)loop->left;
             if (dl_world_leave_every != 0 && n > dl_world_leave_every - taken % dl_world_leave_every) {
@@ -376,7 +379,7 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
         run->outermost->left = 1;
         run->outermost->taken = (int64_t)taken;
     }
-    return status;
+    return status || !leaves || run->outermost->left ? status : dl_world_end_loop(run, (int64_t)taken);
 }
 
 /* Hand the carried values to the registers outside. */
@@ -500,8 +503,14 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     }
     /* NB: with none it could not be left: what an iteration makes is handed out then. */
     int leaves = step->leaves && !outer->strict;
-    if (leaves && outer->outermost->most != DL_ALL && (uint64_t)outer->outermost->most < planned) {
-        planned = (uint64_t)outer->outermost->most;
+    DlRun *outermost = outer->outermost;
+    if (leaves) {
+        outermost->number++;
+        outermost->done = 0;
+        int is_the_one = outermost->repeats == 0 || outermost->repeats == outermost->number;
+        if (is_the_one && outermost->most != DL_ALL && (uint64_t)outermost->most < planned) {
+            planned = (uint64_t)outermost->most;
+        }
     }
     if (planned == 0) {
         outer->left = 1;

@@ -53,6 +53,7 @@ typedef struct {
     DlRun *run;
     int64_t budget, read;
     DlStatus status; /* of the last look */
+    int leaves;      /* it is the loop that can be left */
     Room rooms[DL_MOST_ROOMS];
     const DlLoopStep *step;
     PyObject **made; /* borrowed from lists: the NumPy scalars and arrays that appends have made */
@@ -61,6 +62,14 @@ typedef struct {
     PyObject *kept[DL_MOST_KEPT]; /* owned, or NULL: what it keeps until it keeps something else in that place */
 } Watch;
 
+/* How many iterations of the outermost loop there are up to the one with that index. */
+static int64_t
+iterations(const npy_intp *block, npy_intp index)
+{
+    uint64_t start = (uint64_t)block[DL_WORD_START], by = (uint64_t)block[DL_WORD_BY];
+    return (int64_t)(block[DL_WORD_BY] > 0 ? ((uint64_t)index - start) / by + 1 : (start - (uint64_t)index) / (0 - by) + 1);
+}
+
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to stop. */
 static int64_t
 look(npy_intp *block)
@@ -68,6 +77,9 @@ look(npy_intp *block)
     Watch *watch = (Watch *)block[DL_WORD_RUN];
     int64_t time = dl_world_clock(), past = time - watch->read;
     watch->read = time;
+    if (watch->leaves) { /* NB: of loops without one inside, only the others ask */
+        watch->run->outermost->done = iterations(block, block[DL_WORD_ENDED_AT]);
+    }
     if (past < TICK_NS / 2 && watch->budget < MOST_BUDGET) {
         watch->budget *= 2;
     }
@@ -80,7 +92,7 @@ look(npy_intp *block)
         return 0;
     }
     watch->read = dl_world_clock(); /* NB: others may have run */
-    block[DL_WORD_LEAVE] = watch->run->outermost->wanted != 0;
+    block[DL_WORD_LEAVE] = watch->leaves && watch->run->outermost->wanted != 0;
     return watch->budget;
 }
 
@@ -727,6 +739,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
     int64_t began = watch.read = dl_world_clock();
     watch.status = 1;
+    watch.leaves = leaves;
     watch.step = step;
     watch.made = NULL;
     watch.n_made = watch.room_made = 0;
@@ -741,6 +754,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[DL_WORD_START] = start;
     words[DL_WORD_BY] = by;
     words[DL_WORD_LEAVE] = 0;
+    words[DL_WORD_ENDED_AT] = (npy_intp)((uint64_t)start - (uint64_t)by);
     words[DL_WORD_ENDED] = 0;
     words[DL_WORD_ROOMS] = (npy_intp)watch.rooms;
     words[DL_WORD_KEPT] = (npy_intp)watch.kept;
@@ -755,13 +769,13 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     self->rests = returned == DL_RETURNED_FOLD || returned == DL_RETURNED_LONG ? RESTS : 0;
     status = again ? 2 : stopped(run, self, returned, watch.status);
     outermost->leaves &= !leaves;
-    uint64_t taken = ((uint64_t)words[DL_WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;
-    if (by < 0) {
-        taken = ((uint64_t)start - (uint64_t)words[DL_WORD_LAST]) / (0 - (uint64_t)by) + 1;
-    }
+    uint64_t taken = (uint64_t)iterations(words, words[DL_WORD_LAST]);
     if (status == 0 && taken < length && !words[DL_WORD_ENDED]) {
         outermost->left = 1;
         outermost->taken = (int64_t)taken;
+    }
+    else if (status == 0 && leaves) {
+        status = dl_world_end_loop(run, words[DL_WORD_ENDED] ? iterations(words, words[DL_WORD_ENDED_AT]) + 1 : (int64_t)taken);
     }
     if (status == 0 && words[DL_WORD_OVERFLOW]) {
         run->flags |= DL_FP_OVER;

@@ -402,7 +402,7 @@ struct DlProgram {
     PyObject **constants;
     PyObject *schedule, *compile_kernel;
     unsigned long long declines[DL_N_DECLINES];
-    DlDecline last_decline;
+    DlDecline last_decline; int interrupted; /* and so many-th of the loops that can be left was under way */
     double time; /* of the last run: nanoseconds where it has loops, else 1 */
     DlRowBlock *blocks;
     int n_blocks;
@@ -438,8 +438,7 @@ typedef struct DlRun {
     DlDraws *draws;        /* of the outermost run: the twins of the random generators that go in */
     PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
     int knows_reported;
-    unsigned reported;     /* flags that the caller's state does not ignore, once that is known */
-    unsigned warned;       /* those of which NumPy warns */
+    unsigned reported, warned; /* flags that the caller's state does not ignore, once that is known; of which NumPy warns */
     DlErrorsStep scope;    /* of the outermost run: how the state differs from the caller's now */
     int64_t changes;       /* of the outermost run: of the filters of warnings, which are to be counted (silence.h) */
     DlPool *pool;          /* of a loop; or NULL */
@@ -448,14 +447,14 @@ typedef struct DlRun {
     int strict;            /* nor may anything that it calls, since some loop cannot be left */
     int ends;              /* of the outermost run: it may end at a Leave */
     int64_t most;          /* and has to after so many iterations, or DL_ALL */
-    int leaves;            /* of the outermost run: the loop under way may be left */
+    int repeats;           /* of this loop of those that can be left: it runs again what it has run; or 0: of any */
+    int leaves, number;    /* of the outermost run: the loop under way may be left; the number of the latest such, from 1 */
+    int64_t done, deadline; /* so many of its iterations have ended; until when it must be left, or 0: nobody says */
     int64_t wanted;        /* and since when somebody waits for that, in ns; or 0 */
     unsigned long switches; /* how often the GIL had changed hands when the run began */
-    int left;              /* the loop was left */
-    int64_t taken;         /* after so many iterations */
+    int64_t left, taken;   /* the loop was left, after so many iterations */
     DlLeaveStep *end;      /* the Leave at which the run ended; or NULL */
-    int64_t began;         /* when, without the time that compiling took; of the outermost run, if it has loops */
-    int64_t compiling;     /* and how long that was, in ns; of the outermost run */
+    int64_t began, compiling; /* when, without the time of compiling, and how long that was, in ns; with loops */
     const DlWorld *world;  /* how to ask whether the world is as the guards found it; of the outermost run, or NULL */
     int64_t let_in, cost;  /* when others were let in last, and how long it took to see what they have changed, in ns */
     int impatient;         /* an iteration of the outermost loop is too long for others to wait for its end */
@@ -671,6 +670,8 @@ DlStatus dl_world_let_in(DlRun *run, int64_t time, DlDecline reason);
 /* See whether a signal or another thread waits, now (a time in ns): then let it in, or have outermost->wanted set if the
  * outermost loop can be left; 0, or as dl_world_let_in. */
 DlStatus dl_world_look(DlRun *run, int64_t time);
+/* A loop that can be left has ended, after so many iterations: let signals in that wait, if something may handle them. */
+DlStatus dl_world_end_loop(DlRun *run, int64_t taken);
 /* Nanoseconds since some time in the past. */
 int64_t dl_world_clock(void);
 /* For tests: leave loops that may be left behind every so many iterations, and decline in each of theirs whose number

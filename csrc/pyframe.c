@@ -108,11 +108,12 @@ handles_signals(PyThreadState *tstate)
 }
 #endif
 
+_Thread_local int dl_pyframe_raises_later;
 int
 dl_pyframe_is_interrupted(void)
 {
     PyThreadState *tstate = PyThreadState_Get();
-    if (tstate->async_exc != NULL) {
+    if (tstate->async_exc != NULL || dl_pyframe_raises_later) {
         return 1;
     }
 #if !DL_KNOWN_PYTHON
@@ -214,6 +215,7 @@ dl_pyframe_release_interrupts(DlKept *kept)
     }
 }
 
+int dl_pyframe_handles_signals(void) { return handles_signals(PyThreadState_Get()); }
 int
 dl_pyframe_has_kept(const DlKept *kept)
 {
@@ -225,6 +227,7 @@ dl_pyframe_has_kept(const DlKept *kept)
 void dl_pyframe_keep_interrupts(DlKept *kept) { *kept = (DlKept){NULL, 0}; }
 void dl_pyframe_release_interrupts(DlKept *kept) { (void)kept; }
 int dl_pyframe_has_kept(const DlKept *kept) { (void)kept; return 0; }
+int dl_pyframe_handles_signals(void) { return 0; }
 
 #endif
 

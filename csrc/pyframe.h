@@ -155,6 +155,12 @@ int dl_pyframe_is_finalizing(void);
    thread sent (PyThreadState_SetAsyncExc). Runs nothing. Needs the GIL. */
 int dl_pyframe_is_interrupted(void);
 
+/* Whether there is an exception of this thread's that is raised there, as by a handler (dl_interrupts_raise_later). */
+extern _Thread_local int dl_pyframe_raises_later;
+
+/* Whether this thread is where signal handlers run. */
+int dl_pyframe_handles_signals(void);
+
 /* Keeps interrupts from a thread: signal handlers do not run, and exceptions that other threads send wait. */
 typedef struct {
     PyThreadState *letterbox;  /* where the exceptions go that other threads send meanwhile; NULL where there are none */

@@ -6,8 +6,10 @@
  * iteration. What others have written to an array meanwhile is not undone when the program declines later (overlap.c).
  * INVARIANT: they run between two iterations, or where a step calls into Python, when arrays hold what they would hold
  * plainly. What a handler raises ends the call: where a `try` or `with` may handle it, the outermost loop can be left
- * (capture/whole_loops.py has what could not), and signals wait up to a second for that. A program that appends to lists
- * does not let them run: nobody could tell their items from its own.
+ * (capture/whole_loops.py has what could not), and signals wait up to a second for that, or their exceptions do. Where no
+ * iteration ends in time, the program declines and runs once more, up to the last one that did; if there was none, plain
+ * Python gets as far as to the loop. A program that appends to lists does not let them run: nobody could tell their items
+ * from its own.
  */
 #include "program.h"
 
@@ -203,14 +205,37 @@ dl_world_close(DlRun *run, DlWatch *watch, DlStatus status)
                                                                                    : dl_decline(run, DL_REASON_THREAD);
 }
 
+/* Whether a handler of a signal can run now: it could look at what is not stored yet, or a generator that has been drawn
+ * from. */
+static int
+can_handle(const DlRun *outermost)
+{
+    return can_let_in(outermost) && !outermost->world->stores && outermost->draws == NULL && outermost->changes == 0;
+}
+
+/* For how long others, who began to wait at that time, wait for the end of an iteration of the outermost loop: where all
+ * before it would have to run once more, about as long as it should take, or as that would. */
+static int64_t
+patience(const DlRun *outermost, DlDecline reason, int64_t since)
+{
+    int handles = outermost->world != NULL && outermost->world->handles;
+    if (reason != DL_REASON_SIGNAL) {
+        return PATIENCE_NS;
+    }
+    int64_t least = handles ? LONG_PATIENCE_NS : PATIENCE_NS;
+    if (outermost->done == 0 || (outermost->deadline == 0 && can_handle(outermost))) {
+        return least;
+    }
+    int64_t two = 2 * ((since - outermost->began) / (outermost->done > 1 ? outermost->done : 2));
+    return two > least ? two : least;
+}
+
 DlStatus
 dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
 {
     DlRun *outermost = run->outermost;
     DlWatch watch;
-    /* NB: a handler could look at what is not stored yet, or a generator that has been drawn from. */
-    if (!can_let_in(outermost)
-        || (reason == DL_REASON_SIGNAL && (outermost->world->stores || outermost->draws != NULL || outermost->changes > 0))) {
+    if (reason == DL_REASON_SIGNAL ? !can_handle(outermost) : !can_let_in(outermost)) {
         return dl_decline(run, reason);
     }
     if (outermost->let_in != 0 && time - outermost->let_in < RARELY * outermost->cost) {
@@ -234,15 +259,20 @@ dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
     int64_t back = dl_world_clock();
     int unchanged = is_unchanged(run, &watch);
     if (status < 0) {
-        outermost->keeps_writes = outermost->raised = 1; /* as plainly: what was done is done */
-        return -1;
+        int handled = outermost->leaves && !outermost->keeps_writes && outermost->world->handles;
+        if (!handled || dl_interrupts_raise_later() < 0) {
+            outermost->keeps_writes = outermost->raised = 1; /* as plainly: what was done is done */
+            return -1;
+        }
+        outermost->deadline = 1;
+        outermost->deadline = back + patience(outermost, reason, back);
     }
     unchanged = unchanged && passes_again(outermost);
     status = raises ? dl_errstate_enter(run) : 0;
     dl_fp_set(flags);
     outermost->let_in = dl_world_clock();
     outermost->cost = outermost->let_in - back + noted - time;
-    outermost->wanted = 0;
+    outermost->wanted = outermost->deadline ? outermost->let_in : 0;
     outermost->impatient = 1;
     if (status != 0 || unchanged) {
         return status;
@@ -259,6 +289,12 @@ DlStatus
 dl_world_look(DlRun *run, int64_t time)
 {
     DlRun *outermost = run->outermost;
+    if (outermost->repeats != 0) {
+        return 0; /* who has waited so long waits for the end */
+    }
+    if (outermost->deadline != 0 && outermost->stale == DL_REASON_NONE) {
+        return time < outermost->deadline ? 0 : dl_decline(run, DL_REASON_SIGNAL);
+    }
     DlDecline reason = dl_pyframe_is_interrupted()      ? DL_REASON_SIGNAL
                        : dl_pyframe_is_waited_for() ? DL_REASON_THREAD
                                                         : DL_REASON_NONE;
@@ -270,12 +306,30 @@ dl_world_look(DlRun *run, int64_t time)
         if (outermost->wanted == 0) {
             outermost->wanted = time;
         }
-        int handles = reason == DL_REASON_SIGNAL && outermost->world != NULL && outermost->world->handles;
-        if (time - outermost->wanted < (handles ? LONG_PATIENCE_NS : PATIENCE_NS)) {
+        if (time - outermost->wanted < patience(outermost, reason, outermost->wanted)) {
             return 0;
         }
     }
     return outermost->stale != DL_REASON_NONE ? dl_decline(run, outermost->stale) : dl_world_let_in(run, time, reason);
+}
+
+DlStatus
+dl_world_end_loop(DlRun *run, int64_t taken)
+{
+    DlRun *outermost = run->outermost;
+    if (outermost->wanted == 0 || outermost->repeats != 0 || outermost->stale != DL_REASON_NONE || outermost->world == NULL
+        || !outermost->world->handles || !dl_pyframe_is_interrupted()) {
+        return 0;
+    }
+    outermost->done = taken - 1;
+    if (outermost->deadline == 0) {
+        outermost->leaves = 1;
+        DlStatus status = dl_world_let_in(run, dl_world_clock(), DL_REASON_SIGNAL);
+        if (status != 0 || outermost->deadline == 0) {
+            return status;
+        }
+    }
+    return dl_decline(run, DL_REASON_SIGNAL);
 }
 
 /* For tests: take a number for one of dl_world_..._every. */

@@ -104,6 +104,7 @@ class Abi(NamedTuple):
     ROOM_WORDS: int
     WORD_KEPT: int
     WORD_JOURNAL: int
+    WORD_ENDED_AT: int
     HEAD_WORDS: int
     OF_NUMBER: int
     OF_SCALAR: int
@@ -412,6 +413,7 @@ class CacheEntry:
     residual: Callable[..., Any] | types.CodeType | None
     exits: tuple[types.FunctionType, ...] | None
     look_again: Callable[[CacheEntry], object] | None
+    polled: bool
     restart: Callable[[types.FunctionType], types.FunctionType | None] | None
     at_loop: bool
     calls_python: bool
@@ -493,6 +495,9 @@ def dies_quietly(one: object, /) -> bool:
 
 def all_lack(sequence: object, path: str, /) -> bool:
     """Whether no object at a path has anything of its own under the name in it (csrc/columns.h)."""
+
+def holds(one: object, object: object, depth: int, /) -> bool:
+    """Whether a list or tuple, or one of those that it holds, so many deep, holds that object (csrc/columns.h)."""
 
 def all_differ(one: object, other: object, /) -> bool:
     """Whether all objects in two lists, or in those that they hold, differ (csrc/columns.h)."""
@@ -661,6 +666,7 @@ def memory_stats() -> MemoryStats: ...
 # Whole programs (csrc/watch.c)
 
 GO_ON: object
+LOOP_BEGINS: object
 
 class Round:
     """What the rounds of one loop take, wherever it stands; times in nanoseconds."""

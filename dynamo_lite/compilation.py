@@ -263,9 +263,9 @@ class Compilation:
             segment.entry.look_again = functools.partial(
                 _look_again, weakref.ref(self), code, segment.capture.reporting
             )
-        if segment.entry.exits and self._watcher is None:
+        if segment.entry.exits:
             segment.entry.restart = functools.partial(with_back_edges, weakref.ref(self.resumes))
-            segment.entry.at_loop = self.resumes.begins_with_loop(code)
+            segment.entry.at_loop, segment.entry.polled = self.resumes.begins_with_loop(code), self._watcher is not None
         self._entries[code] = count + 1
         try:
             self._note(function, slots, segment, count)

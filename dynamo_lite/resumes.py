@@ -238,8 +238,8 @@ class Resumes:
     def with_back_edges(self, function: types.FunctionType, from_break: bool = False) -> types.FunctionType | None:
         """A function that does what `function` does with its argument slots, a user's or a resume function, but comes
         back with a Continuation at the back edge of the loop that it begins in, or of one that is in no other; None
-        where there is no such edge. from_break: it begins with what breaks the graph, and comes back as soon as it
-        can, in front of a statement after that, too."""
+        where there is no such edge. In front of a loop it lets in what waits for that. from_break: it begins with what
+        breaks the graph, and comes back as soon as it can, in front of a statement after that, too."""
         code = function.__code__
         if code not in self._with_edges:
             self._with_edges[code] = None
@@ -261,7 +261,13 @@ class Resumes:
                 found = _landings(of, function.__globals__)
                 return [(one, _C.BackEdge(one, one.depth, self._at_back_edge, self._on_miss)) for one in found]
 
-            places = land if from_break else None
+            def begin(of: Code) -> list[tuple[Landing, object]]:
+                place = beginning(of) if code in self.numbers else 0
+                within = {loop.header for loop in loops(of) if place in loop.body and place != loop.header}
+                own = [loop for loop in loops(of) if loop.outer is None or loop.outer in within]
+                return [(Landing(loop.header, loop.depth, True), _C.LOOP_BEGINS) for loop in own]
+
+            places = land if from_break else begin
             if self._watcher is None:
                 answers = Answers(_C.GO_ON, _C.drop_frame)
                 edged = polled(made, make_edge, answers, inner=False, every=True, places=places)

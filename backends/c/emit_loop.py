@@ -173,6 +173,7 @@ class _Loop(Emitter):
             lines.put(f"{stops} = !{name}; {done} |= {stops};")
         lines.put(f"if ({done}) break;")
         if node.outermost and any(isinstance(one, Range) for one in walk(node.body)):
+            lines.put(f"{self.word(abi.WORD_ENDED_AT)} = {index};")
             self.leave_if_asked(index)
         lines.put("if (SELDOM(--budget == 0)) {")
         lines.put(f"budget = ((i64 (*)(i64 *)){self.word(abi.WORD_LOOK)})(block);")

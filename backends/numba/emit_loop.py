@@ -482,6 +482,7 @@ class LoopEmitter:
             lines.put(f"  br i1 {at_limit}, label %{stem}.ended, label %{stem}.on")
             lines.label(f"{stem}.on")
             if node.outermost and polled:
+                self.store_word("i64", index, abi.WORD_ENDED_AT)
                 self.leave_if_asked(stem, index)
             count = lines.do(f"sub i64 {left}, 1")
             is_spent = lines.do(f"icmp eq i64 {count}, 0")

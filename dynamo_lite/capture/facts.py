@@ -60,6 +60,10 @@ class Facts:
         """Guard "same" or "distinct" on two sources."""
         self._add((kind, self.register(first), self.register(second)))
 
+    def state_holds_not(self, first: Source, second: Source, depth: int) -> None:
+        """Guard that a list, or one of those that it holds, so many deep, does not hold another one."""
+        self._add(("holds_not", self.register(first), self.register(second), depth))
+
     def state_part(self, part: Source, whole: Source, index: tuple[slice | int, ...]) -> None:
         """Guard that an array lies where ``whole[index]`` does."""
         self._add(("part", self.register(part), self.register(whole), index))

@@ -56,6 +56,16 @@ def _holding_of_tuples(obj: list[tuple[Any, ...]], depth: int) -> Holding | None
     return None if None in parts else Holding("tuple", parts=parts)  # type: ignore[arg-type]
 
 
+def depth_of(holding: Holding, most: int = 8) -> int:
+    """How many levels of lists and tuples there are from such a list to the innermost lists in it, or 0."""
+    if holding.kind == "tuple":
+        parts = [depth_of(part, most - 1) for part in holding.parts if most > 0]
+        return 1 + max(parts) if any(parts) else 0
+    if holding.kind != "list" or most == 0:
+        return 0
+    return 1 + (0 if holding.inner is None else depth_of(holding.inner, most - 1))
+
+
 def _fits(one: Holding, other: Holding) -> bool:
     if one.kind == SCALARS:
         return other.kind in ("", "number", SCALARS, *PYTHON_KINDS)
@@ -155,4 +165,4 @@ def with_node(value: ArrayValue | ListValue, node: Node) -> ArrayValue | ListVal
     return ListValue(None, node, value.holding) if isinstance(value, ListValue) else ArrayValue(None, node)
 
 
-__all__ = ["agree", "holding_of", "joined", "named", "require_mixed", "settle", "with_node"]
+__all__ = ["agree", "depth_of", "holding_of", "joined", "named", "require_mixed", "settle", "with_node"]

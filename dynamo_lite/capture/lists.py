@@ -35,11 +35,13 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from dynamo_lite import ops
+from dynamo_lite._C import holds
 from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
 from dynamo_lite.capture.deaths import has_let_go
 from dynamo_lite.capture.folding import check_items
+from dynamo_lite.capture.holdings import depth_of
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
@@ -553,6 +555,25 @@ def state_others(tracer: Tracer) -> None:
             tracer.facts.state_pair("distinct", source, other)
 
 
+def check_others(tracer: Tracer) -> None:
+    """Guard that none of the lists that the program changes, and has out of others, is one that is looked at. Raises
+    Retry where one is: then lists are known by their items."""
+    if not tracer.changes_lists or not tracer.nested:
+        return
+    objects = [one for one in tracer.listed if one.source is not None]
+    known = [(obj, one.source) for obj, one in tracer.wrapped.values() if type(obj) is list and one not in objects]
+    known += [(obj, source) for obj, sources in tracer.looked_up.values() for source in sources]
+    for one in objects:
+        depth = depth_of(one.holding)
+        for obj, source in known if depth > 0 else []:
+            assert one.source is not None
+            if source is not None and holds(one.concrete, obj, depth):
+                tracer.restraints.objects = False
+                raise Retry
+            if source is not None:
+                tracer.facts.state_holds_not(one.source, source, depth)
+
+
 def _appended(
     tracer: Tracer, item: Value, whole: Value | None = None
 ) -> tuple[tuple[Argument, ...], type | str | None]:
@@ -645,6 +666,6 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
 
 
 __all__ = [
-    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "is_whole", "learn_ends"),
+    *("append", "append_outside", "check_others", "forget_ends", "has_ends", "is_seen_after", "is_whole", "learn_ends"),
     *("length_outside", "look", "prepare", "put", "put_outside", "repeated", "state_others", "watch"),
 ]

@@ -34,7 +34,7 @@ from dynamo_lite.capture.kept import kept_locals
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.listed_scalars import check_inside, check_outputs
-from dynamo_lite.capture.lists import state_others
+from dynamo_lite.capture.lists import check_others, state_others
 from dynamo_lite.capture.loop_candidates import begin_apart, begins_plainly, count_first_rounds, may_share
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
@@ -63,6 +63,7 @@ from dynamo_lite.pycode import (
     Code,
     Instr,
     Operand,
+    Position,
     assemble,
     begins_at,
     begins_rest,
@@ -261,6 +262,7 @@ def _trace(
             state_listed(tracer)
             check_parts(tracer)
             check_unchanged(tracer)
+            check_others(tracer)
             check_inside(tracer)
         except Retry:
             grows &= not tracers[-1].is_read_behind
@@ -594,19 +596,27 @@ def make_exits(
         for source in residual.loaded:
             tracer.facts.register(source)
         tracer.root.add_leave(exit_.loop, tuple(residual.outputs), len(made))
-        made.append(make_residual(function, code, names, residual, (TAKEN,)))
+        made.append(make_residual(function, code, names, residual, (TAKEN,), code.instrs[exit_.index].position))
         jumps += own
     return tuple(made)
 
 
 def make_residual(
-    function: types.FunctionType, code: Code, names: tuple[str, ...], residual: Residual, first: tuple[str, ...] = ()
+    function: types.FunctionType,
+    code: Code,
+    names: tuple[str, ...],
+    residual: Residual,
+    first: tuple[str, ...] = (),
+    entry: Position | None = None,
 ) -> types.FunctionType:
-    """The function object of residual code. first: parameters before those for the outputs."""
+    """The function object of residual code. first: parameters before those for the outputs. entry: where the user's
+    code stands meanwhile, if not at its begin: a signal's handler may raise there."""
     params = (*names, *first, *(f".o{i}" for i in range(len(residual.outputs))))
     head = skeleton(code.name, code.filename, code.firstlineno, params, qualname=code.qualname, freevars=code.freevars)
     # The user's order of locals shows, in the suggestions of a NameError for one.
     head = replace(head, varnames=(*params, *(name for name in code.varnames if name not in params)))
+    if entry is not None:
+        head = replace(head, entry=entry)
     made = assemble(head, residual.finish())
     return types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
 

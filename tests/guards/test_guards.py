@@ -611,6 +611,9 @@ def test_identity_and_slots() -> None:
     )
     assert both([*reads, ("distinct", 0, 1)], (0,), function, (x, y))
     assert not both([*reads, ("distinct", 0, 1)], (0,), function, (x, x))
+    for one, holds in ((x, False), ([x], True), ((3, x), True), ([[x], 4], False), ([y], False), (3, True)):
+        assert both([*reads, ("type", 0, type(one)), ("holds_not", 0, 1, 1)], (0,), function, (one, x)) != holds
+    assert not both([*reads, ("holds_not", 0, 1, 2)], (0,), function, ([[x], 4], x))
     assert both([*reads, ("is", 0, x)], (0,), function, (x, y)) and not both(
         [*reads, ("is", 1, x)], (), function, (x, y)
     )
