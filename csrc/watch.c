@@ -414,6 +414,8 @@ round_is_due(DlPoll *poll)
     int is_settled = (double)answering <= dl_thresholds.unsettled / 4 * (double)passed;
     poll->answering = dl_thread.answering;
     int begins = poll->frame != frame || poll->call != call || poll->around != around, passing = poll->runs.passing;
+    uint64_t rounds = (uint64_t)poll->stride * (uint64_t)poll->rounds;
+    int is_told = poll->entry || poll->outer || dl_short_runs_are_told(&poll->runs, frame, poll->depth, rounds, &begins);
     if (begins || !is_settled || passing > 0) {
         /* what passed meanwhile is not this loop's, begun anew, or much compiling is in it */
         int stride = 1, is_seen = passing == 0 && begins && poll->frame != NULL;
@@ -421,13 +423,11 @@ round_is_due(DlPoll *poll)
             dl_short_runs_end(&poll->runs, round, is_settled ? poll->stride : 0, passed - answering, poll->rounds);
         }
         /* NB: where compiled code has run in the loop meanwhile, nobody knows whether it has begun. */
-        /* NB: runs of a comprehension, whose frame has no poll at its entry, are one to us where that has the same memory. */
-        int is_told = poll->entry != NULL || poll->outer != NULL;
         if (is_seen && is_told && is_settled && !round->hot) {
             stride = dl_short_runs_begin(&poll->runs, time, poll->last);
         }
         else {
-            poll->runs = (DlShortRuns){.began = time, .rounds = 1, .most = poll->runs.most};
+            poll->runs = (DlShortRuns){.began = time, .rounds = 1, .most = poll->runs.most, .left = poll->runs.left};
         }
         round->n_begun += is_seen && poll->runs.passing == 0; /* else it is one of those that pass */
         poll->frame = frame;
@@ -439,12 +439,12 @@ round_is_due(DlPoll *poll)
     }
     dl_short_runs_go_on(&poll->runs, poll->stride);
     passed -= answering;
-    round->n_plain += (uint64_t)poll->stride * (uint64_t)poll->rounds;
+    round->n_plain += rounds;
     round->plain += passed;
     round->spent += passed;
     if (passed > round->longest) {
         round->longest = passed;
-        round->n_longest = (uint64_t)poll->stride * (uint64_t)poll->rounds;
+        round->n_longest = rounds;
     }
     poll->last = time;
     if ((double)passed < dl_thresholds.look && poll->stride < LONGEST_STRIDE) {
