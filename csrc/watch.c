@@ -226,8 +226,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     passing = NULL;
     double time = brief ? dl_brief_note(&poll->brief, &stopwatch) : dl_stopwatch_time(&stopwatch);
     if (brief) {
-        trial->sum_plain += time;
-        trial->all_plain++;
+        dl_trial_note_brief(trial, &poll->brief, time);
     }
     else {
         dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, DL_ENDS);
@@ -670,6 +669,7 @@ static PyMemberDef poll_members[] = {
     {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
     {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},
     {"spent", T_ULONGLONG, offsetof(DlPoll, spent), READONLY, "nanoseconds that those took"},
+    {"excess", T_DOUBLE, offsetof(DlPoll, trials[0].excess), READONLY, "ns that timed calls without arrays show too much"},
     {"hot", T_BOOL, offsetof(DlPoll, hot), READONLY, "whether that is enough"},
     {"off", T_BOOL, offsetof(DlPoll, off), 0, "True: nothing is done here any more"},
     {NULL, 0, 0, 0, NULL},

@@ -1266,6 +1266,36 @@ def test_calls_that_stay_plain_are_not_timed(look: float, monkeypatch: pytest.Mo
     assert watching.function([1.0, 2, 3], 2) == 8
 
 
+def turned(x: float) -> float:
+    for _ in range(WAITED["rounds"]):
+        x = x * 0.5 + 1.0
+    return (x * 0.25 + 3.0) * x - 1.0
+
+
+WAITED = {"rounds": 0}
+
+
+@pytest.mark.parametrize(("first", "then", "excess"), [(400, 0, 2000.0), (0, 400, 0.0)])
+def test_what_plain_calls_show_too_much_is_known_by_those_that_are_timed_by_one_clock(
+    first: int, then: int, excess: float
+) -> None:
+    """The first calls are timed by more than that. NB: here they do more, or less, than the later ones."""
+    limits = replace(policy.THRESHOLDS, hot_function=0.05, polls_after=0.0, short_function=0.0)
+    watching = watched.Watched(turned, replace(limits, budget_share=0.0, brief_call=1.0), "reference")
+    polls = (const for const in watching.function.__code__.co_consts if isinstance(const, _C.Poll))
+    (poll,) = (one for one in polls if one.round is None)
+    for rounds in (first, then):
+        WAITED["rounds"] = rounds
+        for _ in range(40_000):
+            watching.function(1.5)
+            (count,) = [row[1] for row in poll.times] or [0]
+            if rounds is first and count == 8:
+                break
+            if count > 30:
+                break
+    assert poll.excess == excess
+
+
 CALLS_A_PART = """
 import numpy as np
 def part(x):
