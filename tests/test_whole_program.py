@@ -977,6 +977,28 @@ def test_rounds_that_clearly_lose_are_few(first: int, capsys: pytest.CaptureFixt
     assert known.loses
 
 
+MANY = list(range(20_000))
+
+
+def without_programs(n: int) -> int:
+    text = ""
+    for i in range(n):
+        text = repr(MANY)
+        print(i)
+    return len(text)
+
+
+def test_rounds_in_which_nothing_compiled_has_run_are_few(capsys: pytest.CaptureFixture[str]) -> None:
+    """Even where they do not lose: plain code is not slower in rounds that it alone runs."""
+    limits = replace(watched.LOOPS_AT_ONCE, hot_loop=0.005, worth=1e6, clear=1e6)
+    made = watched.Watched(without_programs, limits, "reference")
+    assert made.function(60) == without_programs(60)
+    assert capsys.readouterr().out.split() == [str(i) for i in range(60)] * 2
+    assert made.stats()["native_calls"] == 0
+    (known,) = made.watch.rounds.values()
+    assert 1 <= known.entered < 45 and known.n_plain > 10
+
+
 def test_folders_that_packages_were_installed_into_hold_no_users_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
