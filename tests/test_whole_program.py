@@ -1034,6 +1034,22 @@ def test_a_file_that_does_not_speak_of_numpy_is_left_as_it_is() -> None:
     program.end()
 
 
+@pytest.mark.parametrize(
+    ("line", "is_watched"),
+    [
+        *[("x = u[i, :]", True), ("x = u[:, 0]", True), ("u[1:-1, i] = 0", True), ("x = u[i][1:], i", False)],
+        *[("x = {1: [i, 2], 3: [4]}", False), ("x = [lambda y: y, i]", False), ("x = u[i, 1]", False)],
+    ],
+)
+def test_a_file_that_takes_slices_of_arrays_is_watched(line: str, is_watched: bool) -> None:
+    """It may be given arrays by one that imports NumPy, and have the loops in which all of the time goes."""
+    source = f"def f(u):\n    for i in range(3):\n        {line}\n".encode()
+    code = compile(source, __file__, "exec")
+    program = Program()
+    assert (program.prepared(code, source) is not code) == is_watched
+    program.end()
+
+
 def test_a_file_that_imports_numba_is_left_as_it_is() -> None:
     program = Program()
     source = b"import numpy as np\nfrom numba import njit\n@njit\ndef f(x):\n    return x[0] * 2\n"
