@@ -54,13 +54,15 @@ int
 dl_short_runs_are_told(DlShortRuns *runs, DlFrame *frame, int depth, uint64_t rounds, int *begins)
 {
     Py_ssize_t before = runs->left, left = PY_SSIZE_T_MAX;
-    if (depth > 0) {
+    PyObject *names = dl_pyframe_slot_names(dl_pyframe_code(frame));
+    int is_given = PyTuple_GET_SIZE(names) > 0 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), ".0") == 0;
+    if (depth > 0 && is_given) {
         PyObject *iterator = dl_pyframe_stack_item(frame, depth - 1);
         least_left(iterator, &left);
         Py_DECREF(iterator);
     }
     runs->left = left;
-    *begins |= left < PY_SSIZE_T_MAX && before - left != (Py_ssize_t)rounds;
+    *begins |= left < PY_SSIZE_T_MAX && before - left < (Py_ssize_t)rounds; /* a round may take several */
     return left < PY_SSIZE_T_MAX;
 }
 

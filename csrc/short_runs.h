@@ -16,9 +16,9 @@ typedef struct {
     Py_ssize_t left; /* items that the loop's iterator had left at the last look, as far as that was asked */
 } DlShortRuns;
 
-/* Of a loop whose frame does not tell its runs apart, as a comprehension's, which has no poll at its entry, and whose memory
-   the next one's has: whether its iterator does, at stack slot depth - 1, by the items that it has left. *begins: set where
-   these are other than `rounds` rounds since the last look have left. */
+/* Of a loop whose frame does not tell its runs apart: whether it is a comprehension's, which has no poll at its entry, and
+   whose memory the next one's has, and the iterator at stack slot depth - 1 tells them apart by the items that it has left.
+   *begins: set where these are more than `rounds` rounds since the last look have left. */
 int dl_short_runs_are_told(DlShortRuns *runs, DlFrame *frame, int depth, uint64_t rounds, int *begins);
 /* A run was seen to begin at `time`, and the one before had its last round that was looked at at `last`: how many rounds are
    to pass until the next look; 1: as ever. */
