@@ -201,6 +201,7 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
     entry->hits++;
     entry->ran += time;
     DL_COUNT(cache, native_calls);
+    dl_thread.ran++;
     return DL_RAN;
 }
 
@@ -695,6 +696,7 @@ dispatch_quickly(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssiz
         entry->hits++;
         entry->ran += 1.0;
         DL_COUNT(cache, native_calls);
+        dl_thread.ran++;
         if (entry->residual == NULL) {
             *value = outputs.small[0];
             return DL_RAN;

@@ -64,6 +64,7 @@ typedef struct {
     uint64_t frames;     /* ns that frames took which the hook dispatched or let wait, while something was heating */
     uint64_t native;     /* ns that programs took while something was timed, and how many ran */
     uint64_t programs;
+    uint64_t ran;        /* programs that have run to their end */
 } DlThread;
 
 extern _Thread_local DlThread dl_thread;

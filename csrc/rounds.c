@@ -147,6 +147,19 @@ count_saved(DlRound *round, uint64_t rounds, uint64_t took)
     }
 }
 
+enum { SOONER = 10 }; /* times as soon a loop is tried again of which nothing was compiled */
+
+/* Let rounds run plainly for a while, longer each time, `first` ns at first. */
+static void
+lose(DlRound *round, uint64_t time, double first)
+{
+    round->patience = (uint64_t)dl_longer((double)round->patience, first, dl_thresholds.longest_patience);
+    round->retry_at = time + round->patience;
+    round->loses = 1;
+    dl_round_cool(round, 0);
+    forget_plain(round); /* as it goes on, it may take other times */
+}
+
 int
 dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator)
 {
@@ -157,7 +170,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     uint64_t time = dl_now();
     if (visits->epoch != round->epoch || visits->asked != dl_thread.asked) {
         /* it ran plainly, or something was compiled meanwhile */
-        *visits = (DlVisits){.asked = dl_thread.asked, .epoch = round->epoch};
+        *visits = (DlVisits){.asked = dl_thread.asked, .epoch = round->epoch, .ran = dl_thread.ran};
         if (round->counted != round->epoch || round->counts == NULL) {
             round->counts = visits;
             round->counted = round->epoch;
@@ -180,6 +193,11 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     if (visits->visits < dl_thresholds.tried_compiled) {
         return 1;
     }
+    if (visits->ran == dl_thread.ran && (double)visits->time >= dl_thresholds.tried_time && dl_thresholds.hot_loop > 0) {
+        /* Nothing of it is compiled, and nothing that it calls: it is not faster so. Soon something may be. */
+        lose(round, time, dl_thresholds.first_patience / SOONER);
+        return 0;
+    }
     double compiled = (double)visits->time / (double)visits->rounds;
     double plain = round->n_plain > 0 ? (double)round->plain / (double)round->n_plain : 0.0;
     if (plain == round->before) {
@@ -194,6 +212,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     uint64_t took = visits->time;
     visits->visits = 0;
     visits->rounds = visits->time = 0;
+    visits->ran = dl_thread.ran;
     if (is_clear && missing > 0) { /* long rounds: a few more tell whether the first ones were usual */
         dl_round_cool(round, 0);
         round->spent = (uint64_t)dl_thresholds.hot_loop;
@@ -209,11 +228,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
         round->spent = (uint64_t)(dl_thresholds.hot_loop - dl_thresholds.sampled_rounds); /* what is missing until it is hot */
         return 0;
     }
-    round->patience = (uint64_t)dl_longer((double)round->patience, dl_thresholds.first_patience, dl_thresholds.longest_patience);
-    round->retry_at = time + round->patience;
-    round->loses = 1;
-    dl_round_cool(round, 0);
-    forget_plain(round); /* as it goes on, it may take other times */
+    lose(round, time, dl_thresholds.first_patience);
     return 0;
 }
 

@@ -55,6 +55,7 @@ typedef struct {
     double before;                /* what a plain call took at the verdict before */
     uint64_t then;                /* all_compiled at the latest verdict for which calls were timed plainly */
     double saved;                 /* what compiled calls up to then took less */
+    double excess;                /* what plain ones show more than they take where the system is asked, too, for timing */
 } DlTrial;
 
 enum { DL_SIZE_CLASSES = 8 };
@@ -130,6 +131,8 @@ typedef struct {
 /* Nanoseconds since the start of one, which counts: no more than twice the usual ones, as others may have had this thread's
    place. */
 double dl_brief_note(DlBrief *brief, const DlStopwatch *watch);
+/* Note in a trial a plain call that was timed so, and took `time`. */
+void dl_trial_note_brief(DlTrial *trial, const DlBrief *brief, double time);
 
 /* How a call that is timed has ended: with a value, with an exception, or not yet, since it runs plainly after all. */
 typedef enum { DL_ENDS, DL_ENDS_RAISING, DL_ENDS_PLAINLY } DlEnding;

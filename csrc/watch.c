@@ -226,8 +226,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     passing = NULL;
     double time = brief ? dl_brief_note(&poll->brief, &stopwatch) : dl_stopwatch_time(&stopwatch);
     if (brief) {
-        trial->sum_plain += time;
-        trial->all_plain++;
+        dl_trial_note_brief(trial, &poll->brief, time);
     }
     else {
         dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, DL_ENDS);
@@ -414,6 +413,8 @@ round_is_due(DlPoll *poll)
     int is_settled = (double)answering <= dl_thresholds.unsettled / 4 * (double)passed;
     poll->answering = dl_thread.answering;
     int begins = poll->frame != frame || poll->call != call || poll->around != around, passing = poll->runs.passing;
+    uint64_t rounds = (uint64_t)poll->stride * (uint64_t)poll->rounds;
+    int is_told = poll->entry || poll->outer || dl_short_runs_are_told(&poll->runs, frame, poll->depth, rounds, &begins);
     if (begins || !is_settled || passing > 0) {
         /* what passed meanwhile is not this loop's, begun anew, or much compiling is in it */
         int stride = 1, is_seen = passing == 0 && begins && poll->frame != NULL;
@@ -421,13 +422,11 @@ round_is_due(DlPoll *poll)
             dl_short_runs_end(&poll->runs, round, is_settled ? poll->stride : 0, passed - answering, poll->rounds);
         }
         /* NB: where compiled code has run in the loop meanwhile, nobody knows whether it has begun. */
-        /* NB: runs of a comprehension, whose frame has no poll at its entry, are one to us where that has the same memory. */
-        int is_told = poll->entry != NULL || poll->outer != NULL;
         if (is_seen && is_told && is_settled && !round->hot) {
             stride = dl_short_runs_begin(&poll->runs, time, poll->last);
         }
         else {
-            poll->runs = (DlShortRuns){.began = time, .rounds = 1, .most = poll->runs.most};
+            poll->runs = (DlShortRuns){.began = time, .rounds = 1, .most = poll->runs.most, .left = poll->runs.left};
         }
         round->n_begun += is_seen && poll->runs.passing == 0; /* else it is one of those that pass */
         poll->frame = frame;
@@ -439,12 +438,12 @@ round_is_due(DlPoll *poll)
     }
     dl_short_runs_go_on(&poll->runs, poll->stride);
     passed -= answering;
-    round->n_plain += (uint64_t)poll->stride * (uint64_t)poll->rounds;
+    round->n_plain += rounds;
     round->plain += passed;
     round->spent += passed;
     if (passed > round->longest) {
         round->longest = passed;
-        round->n_longest = (uint64_t)poll->stride * (uint64_t)poll->rounds;
+        round->n_longest = rounds;
     }
     poll->last = time;
     if ((double)passed < dl_thresholds.look && poll->stride < LONGEST_STRIDE) {
@@ -670,6 +669,7 @@ static PyMemberDef poll_members[] = {
     {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
     {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},
     {"spent", T_ULONGLONG, offsetof(DlPoll, spent), READONLY, "nanoseconds that those took"},
+    {"excess", T_DOUBLE, offsetof(DlPoll, trials[0].excess), READONLY, "ns that timed calls without arrays show too much"},
     {"hot", T_BOOL, offsetof(DlPoll, hot), READONLY, "whether that is enough"},
     {"off", T_BOOL, offsetof(DlPoll, off), 0, "True: nothing is done here any more"},
     {NULL, 0, 0, 0, NULL},

@@ -19,6 +19,7 @@ typedef struct {
     uint64_t rounds;  /* and ns, from one visit to the next while the loop goes through the same range */
     uint64_t time;
     uint32_t visits;  /* in which a native loop may have made many rounds */
+    uint64_t ran;     /* programs that had run to their end before them */
 } DlVisits;
 
 /* A loop of the user's: what its rounds take. Its polls share it, in whatever code object it stands, and so do the places

@@ -688,6 +688,7 @@ class Poll:
     round: Round | None
     calls: int
     spent: int
+    excess: float
     hot: bool
     off: bool
     times: list[tuple[float, int, float, int, bool]]

@@ -16,7 +16,9 @@ No code of the user's runs here: names are looked up in dictionaries alone.
 
 from __future__ import annotations
 
+import builtins
 import gc
+import itertools
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,16 +28,28 @@ from typing import Any
 from dynamo_lite import policy
 from dynamo_lite.loop_kinds import computes
 from dynamo_lite.module_names import module_of
-from dynamo_lite.pycode import Code, Loop, decoded, successors
+from dynamo_lite.pycode import Code, Instr, Loop, decoded, successors
 
 _NOTHING = object()
-_DEEP = 2  # calls of the user's functions that are followed
+_DEEP = 3  # calls of functions that are followed
+_LONGEST = 2000  # bytes of code of one that is
+_NONE: Mapping[str, Any] = types.MappingProxyType({})
 
 
-def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any]) -> bool:
-    """Whether every round of `loop` calls something that is certain to break the graph."""
-    certain = [index for index in sorted(loop.body) if _breaks(code, index, names, _DEEP)]
-    return any(not is_avoidable(code, loop, index) for index in certain)
+def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any] = _NONE) -> bool:
+    """Whether every round of `loop` calls something that is certain to break the graph. values: what local variables
+    hold, as far as that is known."""
+    kept = _unset(values, (code.instrs[index] for index in loop.body))
+    certain = [index for index in sorted(loop.body) if _breaks(code, index, names, kept, _DEEP)]
+    if not certain or loop.header in certain:
+        return bool(certain)
+    return not _leads_past(code, loop.header, certain, set(loop.edges), loop.body)
+
+
+def _unset(values: Mapping[str, Any], instrs: Iterable[Instr]) -> dict[str, Any]:
+    """Those variables that none of the instructions sets."""
+    stored = {instr.arg for instr in instrs if instr.op in ("STORE_FAST", "DELETE_FAST")}
+    return {name: value for name, value in values.items() if name not in stored}
 
 
 def carries_text(code: Code, loop: Loop, values: Mapping[str, Any], names: Mapping[str, Any]) -> bool:
@@ -59,10 +73,15 @@ def carries_text(code: Code, loop: Loop, values: Mapping[str, Any], names: Mappi
 _LOADS = {"STORE_FAST": "LOAD_FAST", "STORE_GLOBAL": "LOAD_GLOBAL"}  # where the code of a module has names, too
 
 
-def breaks_each_call(code: Code, names: Mapping[str, Any], deep: int = _DEEP) -> bool:
-    """Whether every call of a function does, unless it raises."""
-    certain = [index for index in range(len(code.instrs)) if _breaks(code, index, names, deep)]
-    return any(not is_avoided(code, index) for index in certain)
+def breaks_each_call(
+    code: Code, names: Mapping[str, Any], values: Mapping[str, Any] = _NONE, deep: int = _DEEP
+) -> bool:
+    """Whether every call of a function does, unless it raises. values: what its parameters are given, as far as that is
+    known."""
+    kept = _unset(values, code.instrs)
+    certain = [index for index in range(len(code.instrs)) if _breaks(code, index, names, kept, deep)]
+    ends = {at for at, instr in enumerate(code.instrs) if instr.op == "RETURN_VALUE"}
+    return bool(certain) and not _leads_past(code, 0, certain, ends, None)
 
 
 def is_avoided(code: Code, index: int) -> bool:
@@ -92,22 +111,59 @@ def _leads_past(
     return False
 
 
-def _breaks(code: Code, index: int, names: Mapping[str, Any], deep: int) -> bool:
-    """Whether instruction `index` loads, by a global name and attributes of modules, what breaks the graph once it is
-    called."""
-    instr = code.instrs[index]
-    if instr.op != "LOAD_GLOBAL":
+def _breaks(code: Code, index: int, names: Mapping[str, Any], values: Mapping[str, Any], deep: int) -> bool:
+    """Whether instruction `index` loads, by a name and attributes of modules and objects, what is called and breaks the
+    graph."""
+    called, owner = _called_at(code, index, names, values)
+    if type(called) is not types.FunctionType:
+        return _is_opaque(called)
+    inner, module = called.__code__, module_of(called).partition(".")[0]
+    if deep == 0 or module == "numpy" or len(inner.co_code) > _LONGEST:
         return False
-    value = names.get(instr.arg, _NOTHING)
-    while type(value) is types.ModuleType and index + 1 < len(code.instrs):
-        index += 1
-        instr = code.instrs[index]
-        if instr.op not in ("LOAD_ATTR", "LOAD_METHOD"):
-            return False
-        value = vars(value).get(instr.arg, _NOTHING)
-    if type(value) is types.FunctionType and policy.is_looked_at(value.__code__.co_filename, module_of(value)):
-        return deep > 0 and breaks_each_call(decoded(value.__code__), value.__globals__, deep - 1)
-    return _is_opaque(value)
+    given = dict(zip(inner.co_varnames[: inner.co_argcount], owner, strict=False))
+    return breaks_each_call(decoded(inner), called.__globals__, given, deep - 1)
+
+
+def _called_at(
+    code: Code, index: int, names: Mapping[str, Any], values: Mapping[str, Any]
+) -> tuple[Any, tuple[object, ...]]:
+    """What instruction `index` and the attributes that follow load in order to call it, and what it is given first: the
+    object of which it is a method."""
+    instr = code.instrs[index]
+    value: Any = _NOTHING
+    owner: tuple[object, ...] = ()
+    if instr.op == "LOAD_GLOBAL":
+        value = names.get(instr.arg, vars(builtins).get(instr.arg, _NOTHING))
+    elif instr.op == "LOAD_FAST":
+        value = values.get(instr.arg, _NOTHING)
+    is_called = index > 0 and code.instrs[index - 1].op == "PUSH_NULL"
+    for instr in islice(code.instrs, index + 1, None):
+        if value is _NOTHING or instr.op not in ("LOAD_ATTR", "LOAD_METHOD"):
+            is_called |= instr.op == "PUSH_NULL"
+            break
+        is_called |= instr.op == "LOAD_METHOD"
+        if type(value) is types.ModuleType:
+            value = vars(value).get(instr.arg, _NOTHING)
+        else:
+            value, owner = _method(value, instr.arg)
+    return (value, owner) if is_called else (_NOTHING, ())
+
+
+def _method(owner: object, name: str) -> tuple[Any, tuple[object, ...]]:
+    """What a class of the user's has under a name for its objects, and `owner` where that is given to it. NB: that an
+    object may have something else there itself is not looked at."""
+    kind = type(owner)
+    if not _is_users(kind):
+        return _NOTHING, ()
+    for base in _MRO_OF(kind):
+        found = _DICT_OF(base).get(name, _NOTHING)
+        if type(found) is types.FunctionType:
+            return found, (owner,)
+        if type(found) is staticmethod:
+            return found.__func__, ()
+        if found is not _NOTHING:
+            break
+    return _NOTHING, ()
 
 
 Called = Mapping[str, Sequence[tuple[str, tuple[str, ...]]]]  # by name: the files of functions, and what they name
@@ -150,8 +206,7 @@ def _has_arrays(value: Any, deep: int = 3) -> bool:
     if kind is dict:  # an object's, or one from a program
         return any(_has_arrays(one, deep - 1) for one in islice(value.values(), _LOOKED_AT))
     # NB: to ask an object for its __dict__ would make one that it may not have.
-    is_users = bool(_FLAGS_OF(kind) & _HEAP_TYPE) and not issubclass(kind, type)
-    if not is_users:
+    if not _is_users(kind):
         return False
     return any(_has_arrays(one, deep - 1) for one in islice(gc.get_referents(value), _LOOKED_AT) if one is not kind)
 
@@ -159,6 +214,13 @@ def _has_arrays(value: Any, deep: int = 3) -> bool:
 _LOOKED_AT = 64  # values of a dict, or of an object's
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _FLAGS_OF = vars(type)["__flags__"].__get__
+_MRO_OF = vars(type)["__mro__"].__get__
+_DICT_OF = vars(type)["__dict__"].__get__
+
+
+def _is_users(kind: type) -> bool:
+    """Whether it is a class that was made by a `class` statement, or as by one, whose objects are no classes."""
+    return bool(_FLAGS_OF(kind) & _HEAP_TYPE) and type not in _MRO_OF(kind)
 
 
 # Methods of random.Random that draw by random() and _randbelow() alone (ops/draws.py), so that programs have them.
@@ -168,9 +230,19 @@ _DRAWN = frozenset(
 )
 
 
+# What is built in and breaks the graph whatever it is given (capture/call_rules.py), or has no rule.
+_REFUSED = frozenset(
+    {id, hash, repr, str, format, sorted, filter, next, vars, dir, open, input, setattr, delattr, set, frozenset}
+    | {locals, globals, eval, exec, itertools.chain, itertools.combinations, itertools.permutations, itertools.groupby}
+    | {itertools.accumulate, itertools.cycle, itertools.zip_longest, itertools.starmap, itertools.takewhile}
+)
+
+
 def _is_opaque(value: Any) -> bool:
-    """Whether it is a function that capture has no way into: one in C of a module without rules, or a method of one of
-    Python's generators with which programs do not draw."""
+    """Whether it is a function that capture has no way into: one in C of a module without rules, or one that has a rule
+    which refuses it, or a method of one of Python's generators with which programs do not draw."""
+    if type(value) in (types.BuiltinFunctionType, type) and value in _REFUSED:
+        return True
     if type(value) in (types.MethodType, types.BuiltinFunctionType):  # NB: isinstance() would ask its __class__
         owner = value.__self__
         if owner is not None and type(owner) is not types.ModuleType:

@@ -277,7 +277,7 @@ class Watch:
     ) -> _C.CacheEntry | None:
         code = function.__code__
         with budget.timed():  # the question itself is part of the price
-            if originals.replaced(builtins_alone=True) or not self._call_has_prospects(function):
+            if originals.replaced(builtins_alone=True) or not self._call_has_prospects(function, slots):
                 _C.cool(function, self.limits.no_prospects)
                 return None
             share = self._share(function, slots)
@@ -314,8 +314,9 @@ class Watch:
         self.opaque.update(dict.fromkeys(self.pieces.rounds(), True))
         return True
 
-    def _call_has_prospects(self, function: types.FunctionType) -> bool:
-        """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py)."""
+    def _call_has_prospects(self, function: types.FunctionType, slots: Sequence[Any]) -> bool:
+        """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py). slots: what
+        it is called with."""
         own = function.__code__
         poll = self._entry_of(own)
         if self.compilation is not None and self.compilation.is_resumed(own):
@@ -331,7 +332,8 @@ class Watch:
             return False
         if found:
             return self._have_prospects(code, innermost(code), names, poll.spent)
-        return not (is_short and prospects.breaks_each_call(code, names))
+        given = dict(zip(code.argnames, slots, strict=False))
+        return not (is_short and prospects.breaks_each_call(code, names, given))
 
     def _have_prospects(
         self, code: Code, inner: list[Loop], names: dict[str, Any], spent: int, values: dict[str, Any] | None = None
@@ -346,7 +348,7 @@ class Watch:
                 continue
             if not self.opaque.get(known, False):
                 is_text = values is not None and prospects.carries_text(code, loop, values, names)
-                self.opaque[known] = is_text or prospects.breaks_each_round(code, loop, names)
+                self.opaque[known] = is_text or prospects.breaks_each_round(code, loop, names, values or {})
             if self.opaque[known]:
                 hopeless += self._spent_around(code, loop, around)
         return hopeless <= self.limits.hopeless * spent

@@ -10,6 +10,7 @@ file never imports what watches.
 from __future__ import annotations
 
 import importlib.machinery
+import re
 import types
 from time import thread_time
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,15 @@ _OF_ARRAYS = (b"numpy", b"pylab", b"scipy")
 _READ_BYTECODE = frozenset({"numba", "numba.cuda", "numba.experimental", "numba.extending", "numba.typed"})
 
 
+# An index of several parts, one of them a slice, `u[i, :]` or `u[1:-1, 0]`: nothing that is built in has such items.
+_SLICED = re.compile(rb",[ \t]*:|\[(?![ \t]*lambda)[^][#\n'\"{}]*:[^][#\n'\"{}]*,")
+
+
+def _speaks_of_arrays(source: bytes) -> bool:
+    """Whether a file is about arrays. Some do not import NumPy, and are given arrays by those that do."""
+    return any(name in source for name in _OF_ARRAYS) or _SLICED.search(source) is not None
+
+
 class Program:
     """A program whose files are watched. watch: what does it, once there is something to watch; refusal: why nothing
     can be watched in this Python."""
@@ -38,9 +48,9 @@ class Program:
         self.refusal: str | None = None
 
     def prepared(self, code: types.CodeType, source: bytes) -> types.CodeType:
-        """The code to run for a file of the user's: with polls, if it speaks of NumPy, or of what brings its names, and
-        imports no other compiler."""
-        if self.refusal or not any(name in source for name in _OF_ARRAYS) or not policy.is_looked_at(code.co_filename):
+        """The code to run for a file of the user's: with polls, if it speaks of NumPy, or of what brings its names, or
+        takes slices of arrays, and imports no other compiler."""
+        if self.refusal or not _speaks_of_arrays(source) or not policy.is_looked_at(code.co_filename):
             return code
         if not _READ_BYTECODE.isdisjoint(code.co_names):
             return code

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import bisect
 import cmath
+import copy
+import io
+import itertools
 import math
 import random
 import time
@@ -15,10 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynamo_lite import policy
+import dynamo_lite.compilation  # noqa: F401  first, which the rules need
+from dynamo_lite import ops, policy
+from dynamo_lite.capture.call_rules import RULES
+from dynamo_lite.capture.value import Break
 from dynamo_lite.dataclass import replace
 from dynamo_lite.loop_kinds import kind_of
-from dynamo_lite.prospects import breaks_each_call, breaks_each_round, carries_text, reaches_arrays
+from dynamo_lite.prospects import _REFUSED, breaks_each_call, breaks_each_round, carries_text, reaches_arrays
 from dynamo_lite.pycode import decoded, loops
 from dynamo_lite.watching import Watch
 from tests import watched
@@ -107,11 +113,117 @@ def skips(n: int) -> float:
     return x
 
 
+def ordered(xs: list[float], n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += sorted(xs)[i]
+    return total
+
+
+def chained(xs: list[float]) -> float:
+    total = 0.0
+    for x in itertools.chain(xs, xs):
+        total += x
+    return total
+
+
+def calls_chained(n: int) -> float:
+    total = 0.0
+    for _ in range(n):
+        total += chained([1.0])
+    return total
+
+
+def copies(xs: list[float], n: int) -> int:
+    for _ in range(n):
+        xs = copy.deepcopy(xs)
+    return len(xs)
+
+
+def is_text(x: Any, n: int) -> int:
+    return sum_of(lambda low, high: isinstance(x, str), n)
+
+
+def of_kinds(x: Any, n: int) -> int:
+    total = 0
+    for _ in range(n):
+        total += isinstance(x, str) or len(set.__name__) > 4
+    return total
+
+
+def either_way(n: int) -> float:
+    x = 0.0
+    for i in range(n):
+        if i % 2:
+            x += random.gauss(0.0, 1.0)
+        else:
+            x += len(sorted([x, 1.0]))
+    return x
+
+
+class Walker:
+    def __init__(self) -> None:
+        self.x = 0.0
+
+    @staticmethod
+    def step() -> float:
+        return random.gauss(0.0, 1.0)
+
+    def walk(self, n: int) -> None:
+        self.move(n * self.step())
+
+    def move(self, x: float) -> None:
+        self.x += x
+
+    def walks(self, n: int) -> None:
+        for i in range(n):
+            self.walk(i)
+
+    def moves(self, n: int) -> None:
+        for i in range(n):
+            self.move(i)
+
+
+WALKER = Walker()
+
+
+def is_sent(n: int) -> None:
+    for i in range(n):
+        WALKER.walk(i)
+
+
+@pytest.mark.parametrize(("method", "breaks"), [(Walker.walks, True), (Walker.moves, False)])
+def test_methods_of_what_variables_hold_are_followed(method: types.FunctionType, breaks: bool) -> None:
+    code = decoded(method.__code__)
+    (loop,) = loops(code)
+    assert breaks_each_round(code, loop, method.__globals__, {"self": WALKER}) == breaks
+    assert not breaks_each_round(code, loop, method.__globals__)
+
+
+def test_what_a_method_is_given_is_known_as_long_as_it_keeps_it() -> None:
+    code = decoded(Walker.walk.__code__)
+    assert breaks_each_call(code, Walker.walk.__globals__, {"self": WALKER})
+    assert not breaks_each_call(code, Walker.walk.__globals__, {"self": object()})
+
+
+def test_what_is_refused_breaks_the_graph_whatever_it_is_given() -> None:
+
+    for one in _REFUSED:
+        rule = RULES.get(one)
+        if rule is not None:
+            with pytest.raises(Break):
+                rule(None, [], {})  # type: ignore[arg-type]
+        else:
+            assert ops.lookup(one) is None and ops.lookup_folded(one) is None
+
+
 @pytest.mark.parametrize(
     ("function", "breaks"),
     [
         *[(transform, True), (walk, True), (found, True), (calls_a_step, True)],
         *[(sum_of, False), (reports, False), (arrays, False), (skips, False), (turned, False)],
+        *[(ordered, True), (calls_chained, True), (copies, True), (either_way, True), (is_sent, True)],
+        *[(of_kinds, False)],
     ],
 )
 def test_rounds_that_are_certain_to_break(function: types.FunctionType, breaks: bool) -> None:
@@ -121,7 +233,10 @@ def test_rounds_that_are_certain_to_break(function: types.FunctionType, breaks: 
 
 @pytest.mark.parametrize(
     ("function", "breaks"),
-    [(drawn, True), (sometimes, False), (sum_of, False), (transform, False), (arrays, False)],
+    [
+        *[(drawn, True), (chained, True), (is_text, False), (sometimes, False), (sum_of, False)],
+        *[(transform, False), (arrays, False)],
+    ],
 )
 def test_calls_that_are_certain_to_break(function: types.FunctionType, breaks: bool) -> None:
     assert breaks_each_call(decoded(function.__code__), function.__globals__) == breaks
@@ -224,22 +339,25 @@ def test_a_loop_without_prospects_does_not_ask_for_the_compiler(pays: float, ask
     assert watch.compilation is None
 
 
+MARK = io.StringIO()  # whose methods break the graph, which nobody knows before
+
+
 def marked_rounds(x: Any, n: int) -> float:
     total = 0.0
     for k in range(n):
         total += x[k % 4] * 0.5
-        id(x)
+        MARK.tell()
         total = total * 0.25 + x[1]
-        id(x)
+        MARK.tell()
         total -= x[2] * x[3]
     return float(total)
 
 
 def marked_call(x: Any, n: int) -> Any:
     y = x * n + 0.5
-    id(x)
+    MARK.tell()
     y = y * 0.25 + x - n
-    id(x)
+    MARK.tell()
     return np.sqrt(y * y + 1.0)
 
 
@@ -411,11 +529,11 @@ def test_a_function_whose_loop_cannot_be_entered_may_be_compiled_all_the_same(se
     (loop,) = loops(code)
     entry: Any = types.SimpleNamespace(calls=3, spent=10**9, rests_until=0)
     watch.entries.append((entry, code.filename, code.firstlineno, code.qualname))
-    assert watch._call_has_prospects(sum_of)
+    assert watch._call_has_prospects(sum_of, ())
     poll: Any = types.SimpleNamespace(round=types.SimpleNamespace(n_begun=1, plain=10**9), place=loop)
     watch._rest(poll, sum_of.__code__, seconds)
     assert entry.rests_until > time.monotonic_ns()
-    assert watch._call_has_prospects(sum_of) == may_be
+    assert watch._call_has_prospects(sum_of, ()) == may_be
 
 
 class Speaking(type):

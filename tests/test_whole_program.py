@@ -977,6 +977,28 @@ def test_rounds_that_clearly_lose_are_few(first: int, capsys: pytest.CaptureFixt
     assert known.loses
 
 
+MANY = list(range(20_000))
+
+
+def without_programs(n: int) -> int:
+    text = ""
+    for i in range(n):
+        text = repr(MANY)
+        print(i)
+    return len(text)
+
+
+def test_rounds_in_which_nothing_compiled_has_run_are_few(capsys: pytest.CaptureFixture[str]) -> None:
+    """Even where they do not lose: plain code is not slower in rounds that it alone runs."""
+    limits = replace(watched.LOOPS_AT_ONCE, hot_loop=0.005, worth=1e6, clear=1e6)
+    made = watched.Watched(without_programs, limits, "reference")
+    assert made.function(60) == without_programs(60)
+    assert capsys.readouterr().out.split() == [str(i) for i in range(60)] * 2
+    assert made.stats()["native_calls"] == 0
+    (known,) = made.watch.rounds.values()
+    assert 1 <= known.entered < 45
+
+
 def test_folders_that_packages_were_installed_into_hold_no_users_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1009,6 +1031,22 @@ def test_a_file_that_does_not_speak_of_numpy_is_left_as_it_is() -> None:
     program = Program()
     assert program.prepared(code, source) is code
     assert program.prepared(code, b"import numpy\n" + source) is not code
+    program.end()
+
+
+@pytest.mark.parametrize(
+    ("line", "is_watched"),
+    [
+        *[("x = u[i, :]", True), ("x = u[:, 0]", True), ("u[1:-1, i] = 0", True), ("x = u[i][1:], i", False)],
+        *[("x = {1: [i, 2], 3: [4]}", False), ("x = [lambda y: y, i]", False), ("x = u[i, 1]", False)],
+    ],
+)
+def test_a_file_that_takes_slices_of_arrays_is_watched(line: str, is_watched: bool) -> None:
+    """It may be given arrays by one that imports NumPy, and have the loops in which all of the time goes."""
+    source = f"def f(u):\n    for i in range(3):\n        {line}\n".encode()
+    code = compile(source, __file__, "exec")
+    program = Program()
+    assert (program.prepared(code, source) is not code) == is_watched
     program.end()
 
 
@@ -1264,6 +1302,36 @@ def test_calls_that_stay_plain_are_not_timed(look: float, monkeypatch: pytest.Mo
     assert timed_calls < 500
     assert watching.function(x, -1.0) is None
     assert watching.function([1.0, 2, 3], 2) == 8
+
+
+def turned(x: float) -> float:
+    for _ in range(WAITED["rounds"]):
+        x = x * 0.5 + 1.0
+    return (x * 0.25 + 3.0) * x - 1.0
+
+
+WAITED = {"rounds": 0}
+
+
+@pytest.mark.parametrize(("first", "then", "excess"), [(400, 0, 2000.0), (0, 400, 0.0)])
+def test_what_plain_calls_show_too_much_is_known_by_those_that_are_timed_by_one_clock(
+    first: int, then: int, excess: float
+) -> None:
+    """The first calls are timed by more than that. NB: here they do more, or less, than the later ones."""
+    limits = replace(policy.THRESHOLDS, hot_function=0.05, polls_after=0.0, short_function=0.0)
+    watching = watched.Watched(turned, replace(limits, budget_share=0.0, brief_call=1.0), "reference")
+    polls = (const for const in watching.function.__code__.co_consts if isinstance(const, _C.Poll))
+    (poll,) = (one for one in polls if one.round is None)
+    for rounds in (first, then):
+        WAITED["rounds"] = rounds
+        for _ in range(40_000):
+            watching.function(1.5)
+            (count,) = [row[1] for row in poll.times] or [0]
+            if rounds is first and count == 8:
+                break
+            if count > 30:
+                break
+    assert poll.excess == excess
 
 
 CALLS_A_PART = """

@@ -7,6 +7,7 @@ iterator in a variable, too.
 from __future__ import annotations
 
 import sys
+import time
 import traceback
 import types
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynamo_lite import _C
+from dynamo_lite import _C, policy
 from dynamo_lite.pycode import GIVEN, decoded, is_comprehension, loops, watched_loops
 from dynamo_lite.watching import Watch
 from tests import watched
@@ -219,3 +220,42 @@ def test_functions_made_again_and_again_are_asked_once(end: list[Watch]) -> None
     assert not poll.off
     assert [names["short"](3) for _ in range(5)] == [[0, 1, 2]] * 5
     assert poll.off
+
+
+def of_lists(xs: list[float], n: int) -> float:
+    return sum(len([folded(x) for x in xs]) for _ in range(n))
+
+
+def of_ranges(xs: list[float], n: int) -> float:
+    return sum(len([folded(x) for x in range(5)]) for _ in range(n))
+
+
+def of_enumerated(xs: list[float], n: int) -> float:
+    return sum(len([folded(x) for _, x in enumerate(xs)]) for _ in range(n))
+
+
+def of_zipped(xs: list[float], n: int) -> float:
+    return sum(len([folded(x) for x, _ in zip(xs, range(7), strict=False)]) for _ in range(n))
+
+
+def of_arrays(xs: list[float], n: int) -> float:
+    return sum(len([folded(x) for x in XS[:5]]) for _ in range(n))
+
+
+@own_function
+@pytest.mark.parametrize("function", [of_lists, of_ranges, of_enumerated, of_zipped, of_arrays])
+@pytest.mark.parametrize("together", [0, 128])
+def test_runs_of_which_each_has_the_frame_of_the_one_before_are_told_apart(
+    function: Any, together: int, end: list[Watch]
+) -> None:
+    """What passes between two of them is not their time."""
+    made = watched.Watched(function, replace(policy.THRESHOLDS, hot_loop=1e6, together=together), "reference")
+    end.append(made.watch)
+    before = time.perf_counter()
+    for _ in range(20):
+        assert made.function([0.5] * 5, 20) == 100
+        time.sleep(0.01)
+    passed = time.perf_counter() - before
+    ((_, known),) = [one for one in made.watch.rounds.items() if one[0][1].endswith("<listcomp>")]
+    assert known.n_begun >= 20 and known.n_plain > 0
+    assert known.plain * 1e-9 < passed - 0.1
