@@ -1,4 +1,5 @@
-/* CPython's private headers, for those who know its versions: pyframe.c and pyframe_places.c. Included behind Python.h. */
+/* CPython's private headers, for those who know its versions: pyframe.c, pyframe_signals.c and pyframe_places.c. Included
+   behind Python.h. */
 #ifndef DL_PYFRAME_CORE_H
 #define DL_PYFRAME_CORE_H
 

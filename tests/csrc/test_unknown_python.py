@@ -14,7 +14,8 @@ from dynamo_lite.cli import doctor
 from dynamo_lite.errors import UnsupportedPythonWarning
 from dynamo_lite.whole_program import Program
 
-SOURCE = Path(__file__).parent.parent.parent / "csrc" / "pyframe.c"
+CSRC = Path(__file__).parent.parent.parent / "csrc"
+SOURCES = ("pyframe.c", "pyframe_signals.c")
 
 
 OTHER = "this is another Python. Use the usual one."
@@ -23,15 +24,15 @@ OTHER = "this is another Python. Use the usual one."
 @pytest.fixture(scope="module")
 def free_threaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """pyframe.c as a free-threaded build compiles it."""
-    return compiled(tmp_path_factory.mktemp("built"), "-DPy_GIL_DISABLED=1")
+    return compiled(tmp_path_factory.mktemp("built"), SOURCES[0], "-DPy_GIL_DISABLED=1")
 
 
-def compiled(folder: Path, *flags: str) -> Path:
-    made = folder / "pyframe.o"
+def compiled(folder: Path, source: str, *flags: str) -> Path:
+    made = folder / "made.o"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     include = "-I" + sysconfig.get_path("include")
     warnings = ("-Wall", "-Wextra", "-Werror")
-    subprocess.run([compiler, "-c", "-fPIC", *warnings, *flags, include, str(SOURCE), "-o", str(made)], check=True)
+    subprocess.run([compiler, "-c", "-fPIC", *warnings, *flags, include, str(CSRC / source), "-o", str(made)], check=True)
     return made
 
 
@@ -41,8 +42,10 @@ def defined(made: Path) -> set[str]:
     return {line.split()[-1] for line in text.splitlines()}
 
 
-def test_all_that_others_call_is_there(free_threaded: Path, tmp_path: Path) -> None:
-    assert defined(free_threaded) == defined(compiled(tmp_path))
+@pytest.mark.parametrize("source", SOURCES)
+def test_all_that_others_call_is_there(source: str, tmp_path: Path) -> None:
+    free_threaded = defined(compiled(tmp_path, source, "-DPy_GIL_DISABLED=1"))
+    assert free_threaded == defined(compiled(tmp_path, source))
 
 
 def test_it_says_why(free_threaded: Path) -> None:
