@@ -8,6 +8,7 @@ developer's build has to be free of are .ci/venv's: another compiler's must not 
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import sys
 
@@ -18,15 +19,16 @@ _RANDOM = os.path.join(os.path.dirname(numpy.random.__file__), "lib")
 
 
 class BuildExt(build_ext):
-    """Compile all of csrc/*.c against NumPy's headers."""
+    """Compile all C files of csrc/ against NumPy's headers."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
         for extension in self.extensions:
-            extension.sources = sorted(glob.glob("csrc/*.c"))
-            extension.depends = sorted(glob.glob("csrc/*.h") + glob.glob("csrc/*.def") + ["csrc/build_ext.py"])
-            extension.include_dirs.append(numpy.get_include())
-            # Distributions of random numbers (csrc/variates.c); some distributors leave this library out.
+            extension.sources = sorted(glob.glob("csrc/**/*.c", recursive=True))
+            used = (glob.glob(f"csrc/**/*.{suffix}", recursive=True) for suffix in ("h", "def"))
+            extension.depends = sorted([*itertools.chain(*used), "csrc/build_ext.py"])
+            extension.include_dirs += ["csrc", numpy.get_include()]
+            # Distributions of random numbers (csrc/random/variates.c); some distributors leave this library out.
             if os.path.exists(os.path.join(_RANDOM, "libnpyrandom.a")):
                 extension.define_macros.append(("DL_HAS_NPYRANDOM", None))
                 extension.library_dirs.append(_RANDOM)

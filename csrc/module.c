@@ -3,13 +3,13 @@
 #include <Python.h>
 
 #include "abi.h"
-#include "back_edge.h"
-#include "cache.h"
-#include "eval_hook.h"
-#include "freeze.h"
-#include "guards.h"
-#include "interrupts.h"
-#include "launch.h"
+#include "frame/back_edge.h"
+#include "frame/cache.h"
+#include "frame/eval_hook.h"
+#include "support/freeze.h"
+#include "guards/guards.h"
+#include "frame/interrupts.h"
+#include "program/launch.h"
 
 /* The files with functions for Python, each of which has a table of them, dl_<file>_functions; and the types that need
  * nothing but to be there. */

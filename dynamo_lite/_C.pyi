@@ -1,4 +1,5 @@
-"""The C extension: frames (csrc/eval_hook.c, callable.c, dispatch.c, cache.c) and native programs (guards.c, launch.c).
+"""The C extension: frames (csrc/frame/eval_hook.c, callable.c, dispatch.c, cache.c) and native programs (guards.c,
+launch.c).
 
 docs/architecture.md, "Segments", tells how a call passes through it.
 """
@@ -17,8 +18,8 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R", covariant=True)
 
 HasCode: TypeAlias = types.CodeType | Callable[..., Any]  # a code object, or a plain Python function for its own
-GUARD_KINDS: tuple[tuple[str, str, str], ...]  # the rows of csrc/guards.def: name, operands, words
-INVOKE_LOOP: int  # address of the function by which kernels call NumPy's loops (csrc/kernel_code.c)
+GUARD_KINDS: tuple[tuple[str, str, str], ...]  # the rows of csrc/guards/guards.def: name, operands, words
+INVOKE_LOOP: int  # address of the function by which kernels call NumPy's loops (csrc/kernels/kernel_code.c)
 
 class Abi(NamedTuple):
     """What C and Python agree on: the rows of csrc/abi.def, which says what each of them is."""
@@ -204,7 +205,7 @@ def kernel_block(places: int, loops: int, /) -> tuple[int, int, int]:
     first word of the loops, and the first behind them."""
 
 class ObjectLayout(tuple[int, ...]):
-    """Where objects have their parts (csrc/machine.c)."""
+    """Where objects have their parts (csrc/program/machine.c)."""
 
     type: int
     size: int
@@ -270,7 +271,8 @@ def safe_point() -> None:
     """
 
 class Guards:
-    """Checks that read slots, cells, globals, attributes; yields a graph's inputs. See csrc/guards.def for the ops."""
+    """Checks that read slots, cells, globals, attributes; yields a graph's inputs. See csrc/guards/guards.def for the
+    ops."""
 
     ops: tuple[tuple[Any, ...], ...]
     inputs: tuple[int, ...]
@@ -488,22 +490,24 @@ def put_column(
     /,
     *values: np.ndarray[Any, Any],
 ) -> None:
-    """Store what a program has left in the column of an attribute into the objects (csrc/columns.h)."""
+    """Store what a program has left in the column of an attribute into the objects (csrc/guards/columns.h)."""
 
 def dies_quietly(one: object, /) -> bool:
     """Whether it is a number, a string, an array, or a short list or tuple of such, whose death nobody can notice."""
 
 def all_lack(sequence: object, path: str, /) -> bool:
-    """Whether no object at a path has anything of its own under the name in it (csrc/columns.h)."""
+    """Whether no object at a path has anything of its own under the name in it (csrc/guards/columns.h)."""
 
 def holds(one: object, object: object, depth: int, /) -> bool:
-    """Whether a list or tuple, or one of those that it holds, so many deep, holds that object (csrc/columns.h)."""
+    """Whether a list or tuple, or one of those that it holds, so many deep, holds that object
+    (csrc/guards/columns.h)."""
 
 def all_differ(one: object, other: object, /) -> bool:
-    """Whether all objects in two lists, or in those that they hold, differ (csrc/columns.h)."""
+    """Whether all objects in two lists, or in those that they hold, differ (csrc/guards/columns.h)."""
 
 def column(sequence: object, path: str | tuple[Any, ...], /) -> np.ndarray[Any, Any] | None:
-    """The numbers at a path of nested lists and tuples (csrc/columns.c); None where their items are of other types."""
+    """The numbers at a path of nested lists and tuples (csrc/guards/columns.c); None where their items are of other
+    types."""
 
 def text_array(text: object, /) -> np.ndarray[Any, Any] | None:
     """The characters of a str or bytes as a read-only array over its memory; None for other objects."""
@@ -618,7 +622,7 @@ def frame_stats(reset: bool = False) -> dict[str, Any]:
 def frame_reasons() -> tuple[str, ...]:
     """The texts of reason numbers 0, 1, ...; numbers from 32 on are the pipeline's own."""
 
-# Memory of arrays (csrc/memory.c)
+# Memory of arrays (csrc/memory/memory.c)
 
 class ThreadStats(TypedDict):
     """workers: threads besides the callers'. shared_runs: kernels and reductions that several threads ran, at most
@@ -663,7 +667,7 @@ def memory_release() -> int:
 
 def memory_stats() -> MemoryStats: ...
 
-# Whole programs (csrc/watch.c)
+# Whole programs (csrc/watch/watch.c)
 
 GO_ON: object
 LOOP_BEGINS: object

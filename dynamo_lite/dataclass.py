@@ -3,10 +3,10 @@
 Enters: a class with fields. Leaves: the class that ``dataclasses.dataclass`` makes of it, as far as this package uses
 that. The standard library writes up to six methods of each class as text and compiles them, and asks of each annotation
 what it means, half a millisecond a class; with 180 classes that was a third of the compiler's import, which a short
-program waits for. Here ``__init__`` is made when a class is first called, in C (csrc/fields.c) or, as long as the
-extension is not loaded, as text. The other methods are closures over the fields' names; `replace` asks ``__init__``.
-`fields`, `field` and `FrozenInstanceError` are the standard library's own. A class that needs more of it (class
-variables among the annotations, say) is made by it.
+program waits for. Here ``__init__`` is made when a class is first called, in C (csrc/support/fields.c) or, as long as
+the extension is not loaded, as text. The other methods are closures over the fields' names; `replace` asks
+``__init__``. `fields`, `field` and `FrozenInstanceError` are the standard library's own. A class that needs more of it
+(class variables among the annotations, say) is made by it.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class _Init:
 
 
 def _row(row: Field[Any]) -> tuple[Any, ...]:
-    """A field as csrc/fields.c takes it."""
+    """A field as csrc/support/fields.c takes it."""
     if row.default_factory is not MISSING:
         return row.name, row.init, row.default_factory, True
     return (row.name, row.init) if row.default is MISSING else (row.name, row.init, row.default)

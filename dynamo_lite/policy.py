@@ -1,7 +1,7 @@
 """What is looked at, when it is compiled, and whether it stays: the one table of thresholds, and the three questions.
 
-Enters: file names, seconds. Leaves: decisions. C keeps the counters (csrc/watch.c, csrc/trials.c) and is told the
-thresholds once.
+Enters: file names, seconds. Leaves: decisions. C keeps the counters (csrc/watch/watch.c, csrc/watch/trials.c) and is
+told the thresholds once.
 
 - What: users' own files. Not the standard library, not installed packages, unless ``config.include`` names them;
   ``config.exclude`` takes away. NumPy's own Python functions are inlined where a user's function calls them.
@@ -29,7 +29,7 @@ from dynamo_lite.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Seconds, shares of 1, numbers of calls and rounds. csrc/trials.c reads the second part, by these names."""
+    """Seconds, shares of 1, numbers of calls and rounds. csrc/watch/trials.c reads the second part, by these names."""
 
     def __init__(self, **given: float) -> None:  # NB: written out, as text, it takes a millisecond to compile
         for row in dataclasses.fields(self):

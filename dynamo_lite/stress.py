@@ -53,7 +53,7 @@ def _inner(code: types.CodeType) -> types.CodeType | None:
 def frame_statistics() -> dict[str, int | dict[str, int]]:
     """Frames seen, captured and rewritten, captured ones whose rest ran plainly, and frames skipped by reason.
 
-    A reason is a text of csrc/eval_hook.h or an id of breaks.py.
+    A reason is a text of csrc/frame/eval_hook.h or an id of breaks.py.
     """
     stats = _C.frame_stats()
     texts, names = _C.frame_reasons(), list(breaks.NUMBERS)

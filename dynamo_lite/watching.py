@@ -1,8 +1,8 @@
 """What watches a program: makes polls, answers them once something is hot, and has it compiled.
 
-Enters: code objects of the user's files. Leaves: the same code with polls (pycode/polls.py), which csrc/watch.c asks
-and times by the thresholds of policy.py. What is hot is compiled as by ``compile(fn)``; a running loop from its next
-round on, and where compiled code breaks off, plain code with polls goes on until the next back edge.
+Enters: code objects of the user's files. Leaves: the same code with polls (pycode/polls.py), which csrc/watch/watch.c
+asks and times by the thresholds of policy.py. What is hot is compiled as by ``compile(fn)``; a running loop from its
+next round on, and where compiled code breaks off, plain code with polls goes on until the next back edge.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The code of users' files gets polls at its functions' entries and at the back edges of its loops (watching.py). Nothing
 else changes, and nothing is compiled, until a function or a running loop has taken some time. The first file that
-speaks of NumPy also brings the pool of array memory (csrc/memory.c), for the whole process and at once: to a short
-program it is all the gain there is. A file that does not speak of NumPy is left as it is, and a program without such a
-file never imports what watches.
+speaks of NumPy also brings the pool of array memory (csrc/memory/memory.c), for the whole process and at once: to a
+short program it is all the gain there is. A file that does not speak of NumPy is left as it is, and a program without
+such a file never imports what watches.
 """
 
 from __future__ import annotations

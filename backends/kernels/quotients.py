@@ -11,7 +11,7 @@ divisor is known in advance, IEEE Transactions on Computers 53, 2004, where high
 low, so that -0.0, infinities and NaNs are kept as they are, too.)
 
 INVARIANT: what the steps compute is the quotient, or they set the underflow flag, as each product does that is too
-small for all of its digits. The program declines then, and divides from the next run on (csrc/errstate.c).
+small for all of its digits. The program declines then, and divides from the next run on (csrc/program/errstate.c).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Writes what a routine takes of lists as loads in place: the item at an index, and the number that an object is.
 
-Enters a Helper of csrc/machine.c with the emitter of the routine. Leaves the instructions that the function would run
-where all is as usual, with its types asked for; what is not usual (an int of several digits) is left to the function.
-INVARIANT: an object that is read is in a list at that moment, or is kept (program/build_lists.py).
+Enters a Helper of csrc/program/machine.c with the emitter of the routine. Leaves the instructions that the function
+would run where all is as usual, with its types asked for; what is not usual (an int of several digits) is left to the
+function. INVARIANT: an object that is read is in a list at that moment, or is kept (program/build_lists.py).
 """
 
 from __future__ import annotations

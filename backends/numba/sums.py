@@ -10,7 +10,7 @@ LEAF = 128  # numbers that NumPy adds up in eight accumulators
 
 def small_sum(kind: str) -> list[str]:
     """The function ``sum.kind(ptr, n)``: the sum of n <= LEAF packed numbers, of more 0, in the order of NumPy's
-    pairwise_sum (numpy/_core/src/umath/loops_utils.h.src): csrc/fold_pairwise.h has it for any layout."""
+    pairwise_sum (numpy/_core/src/umath/loops_utils.h.src): csrc/kernels/fold_pairwise.h has it for any layout."""
     vector = f"<8 x {kind}>"
     align = 8 if kind == "double" else 4
     lines = [

@@ -1,9 +1,9 @@
 """Lists and tuples of numbers from outside that a loop reads by number: `w[k]`, `g[i][j]`, `for u, v in edges`.
 
 Enters a NumberedValue with an index that only the run knows. The guards make an array of the numbers at one path
-through all items, a *column* (csrc/columns.c), which is an input of the graph: of `[[1, 2], [], [3]]` the column "lli"
-is [1, 2, 3], and "lnl", where each inner list begins, [0, 2, 2, 3]. Leaves the item: a number that the program reads
-out of a column, or a NestedValue, of which it knows where it lies. INVARIANT: a list that becomes columns is not
+through all items, a *column* (csrc/guards/columns.c), which is an input of the graph: of `[[1, 2], [], [3]]` the column
+"lli" is [1, 2, 3], and "lnl", where each inner list begins, [0, 2, 2, 3]. Leaves the item: a number that the program
+reads out of a column, or a NestedValue, of which it knows where it lies. INVARIANT: a list that becomes columns is not
 stored to in the same program; who asks for all of its items has it known by these in the next attempt.
 """
 

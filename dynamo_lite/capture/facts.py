@@ -1,8 +1,8 @@
 """Collects guards: every fact read while capturing, as guard operations over registers.
 
 Enters: Source paths and facts about what is there now. Leaves: the list of operations that ``_C.Guards`` takes (see
-csrc/guards.def). INVARIANT: an operation that reads through an object comes after the check that makes the read safe
-(type before attribute), because facts are stated in the order capture learns them.
+csrc/guards/guards.def). INVARIANT: an operation that reads through an object comes after the check that makes the read
+safe (type before attribute), because facts are stated in the order capture learns them.
 """
 
 from __future__ import annotations

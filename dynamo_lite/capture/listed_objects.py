@@ -1,8 +1,8 @@
 """Attributes of the objects in a list from outside that a loop goes through: ``for p in particles: p.x += p.vx * dt``.
 
 Enters a ListedObject, which stands in a list under a number that only the run knows. The numbers that all objects of
-the list have under one name are a *column* (csrc/columns.c), an array that the guards make; a load of the attribute is
-one of an element, a store one into it:
+the list have under one name are a *column* (csrc/guards/columns.c), an array that the guards make; a load of the
+attribute is one of an element, a store one into it:
 
     for p in particles: p.x += p.vx * dt    loop i0: %x[i0] = %x[i0] + %vx[i0] * dt    residual: put(%x, %marks)
 

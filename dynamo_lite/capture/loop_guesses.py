@@ -30,7 +30,7 @@ from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
 from dynamo_lite.pycode import Code
 from dynamo_lite.pycode.flow import natural_loop
 
-MAX_NUMBERS = abi.MAX_CARRIED_NUMBERS  # csrc/loop.c has room for so many
+MAX_NUMBERS = abi.MAX_CARRIED_NUMBERS  # csrc/program/loop.c has room for so many
 
 
 def is_carriable(begin: Scalar) -> bool:

@@ -21,7 +21,7 @@ from dynamo_lite.graph.rewrite import origins, written
 from dynamo_lite.graph.scalar import Symbol, is_scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 
-MOST_COUNTS = 100  # in one graph: csrc/build_loop.c tells fewer than 255 stages of numbers apart
+MOST_COUNTS = 100  # in one graph: csrc/builder/build_loop.c tells fewer than 255 stages of numbers apart
 _DEEPEST = 8  # of expressions that are compared
 
 

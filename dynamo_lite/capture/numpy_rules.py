@@ -485,7 +485,7 @@ def read_int(machine: Machine, value: Value, asked: bool = False) -> Value:
     return value
 
 
-MAX_READ = 200  # csrc/build_loop.c counts the steps that yield numbers in a byte
+MAX_READ = 200  # csrc/builder/build_loop.c counts the steps that yield numbers in a byte
 
 
 # -- indexing ------------------------------------------------------------------------------------

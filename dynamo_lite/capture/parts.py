@@ -1,10 +1,10 @@
 """Arrays from outside of which one shows memory of another, as ``u = U[1:-1, 1:-1]`` shows that of ``U``.
 
-A program declines where what it writes overlaps another input (csrc/overlap.c). A capture that would end so takes note
-of these arrays and begins again. Such an array is then no input of its own: it is a view of another one, of an input
-that was met before or of the array that owns the memory, its ``base``, and a guard says which part of that it is. So
-all that is known of views holds for it. As an object it is still the user's, which residual code takes from where it
-was found; where the graph might hand it out, as the value of a loop, say, it stays an input.
+A program declines where what it writes overlaps another input (csrc/program/overlap.c). A capture that would end so
+takes note of these arrays and begins again. Such an array is then no input of its own: it is a view of another one, of
+an input that was met before or of the array that owns the memory, its ``base``, and a guard says which part of that it
+is. So all that is known of views holds for it. As an object it is still the user's, which residual code takes from
+where it was found; where the graph might hand it out, as the value of a loop, say, it stays an input.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.rewrite import changing_extents, map_scalars, rename_symbols
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, renamed, symbols_of, terms_of
 
-MAX_YIELDS = abi.MAX_CARRIED_NUMBERS  # numbers of one choice: csrc/cond.c has room for so many
+MAX_YIELDS = abi.MAX_CARRIED_NUMBERS  # numbers of one choice: csrc/program/cond.c has room for so many
 
 Path = TypeVar("Path", bound=Hashable)
 

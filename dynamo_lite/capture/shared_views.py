@@ -1,8 +1,8 @@
 """Which views that the body of a loop or a choice takes from outside are made inside it, from the array that they show.
 
 A body knows nothing of what goes into it but types: a view of an array beside the array itself would be two inputs that
-share memory, of which a program that writes one declines (csrc/overlap.c). Where the body writes, such views are views
-again inside:
+share memory, of which a program that writes one declines (csrc/program/overlap.c). Where the body writes, such views
+are views again inside:
 
     U = zeros(n + 2), u = U[1:-1];  loop over U, u: u += U[2:]   ->   loop over U: u = U[1:-1]; u += U[2:]
 

@@ -35,7 +35,7 @@ class Source:
     and "closure_cell" are the cells themselves that "cell" and "closure" read, in guards alone); of a
     method "method_function" "__func__", "method_self" "__self__"; of an array "base" "base"; of a str or bytes
     "text" None, the array of its characters, and of a list or tuple "column" a path, the array of the numbers there
-    (csrc/columns.c), which exist in graphs alone; of a complex number "complex_part" "real" or "imag"; of a
+    (csrc/guards/columns.c), which exist in graphs alone; of a complex number "complex_part" "real" or "imag"; of a
     list "list_length" None.
     """
 

@@ -2,9 +2,9 @@
 f-strings make of numbers.
 
 Enters a TextValue with an index that only the run knows. Leaves the character: of bytes an int, of a str a
-CharacterValue, whose number an element of the array of its characters gives (csrc/guards.c makes that array over the
-string's memory). Strings compare as their characters' numbers do. INVARIANT: what a graph knows of such a string is the
-width of its characters and what is guarded of its length; whoever asks for more has its value guarded.
+CharacterValue, whose number an element of the array of its characters gives (csrc/guards/guards.c makes that array over
+the string's memory). Strings compare as their characters' numbers do. INVARIANT: what a graph knows of such a string is
+the width of its characters and what is guarded of its length; whoever asks for more has its value guarded.
 """
 
 from __future__ import annotations

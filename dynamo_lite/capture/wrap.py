@@ -507,7 +507,7 @@ def _look_into(tracer: Tracer, source: Source) -> None:
 
 
 _LOOKED_AT = 64  # items of each list, which say how the others are made
-_LONGEST_PART = 9  # csrc/columns.c has one digit for it
+_LONGEST_PART = 9  # csrc/guards/columns.c has one digit for it
 
 
 NUMBER_LETTERS = {float: "f", int: "i", complex: "c", np.float64: "d", np.int64: "q", np.complex128: "D"}

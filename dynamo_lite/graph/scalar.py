@@ -3,8 +3,8 @@
 A ``ScalarExpr`` is a frozen expression over ``Symbol`` leaves, in which a part that occurs twice is one object (who
 goes through one takes each part once: `terms_of`); a constant is a plain Python int, float, bool or complex. Capture
 computes with these in place of Python numbers (``make``), guards state relations between them, the native program
-evaluates them (``csrc/scalar.c``). INVARIANT: integer operations are exact in 64 bits, or the call declines to plain
-Python; a float operation is the IEEE double operation that Python's float performs.
+evaluates them (``csrc/numbers/scalar.c``). INVARIANT: integer operations are exact in 64 bits, or the call declines to
+plain Python; a float operation is the IEEE double operation that Python's float performs.
 
 ``simplify`` gives integer expressions one normal form, a polynomial over symbols and opaque terms, so that equal sizes
 compare equal: ``add(sub(s0, 1), 1)`` is ``s0``; a product that would be long is a term. Floats are never
@@ -385,7 +385,7 @@ FUNCTIONS["cabs"] = 2  # abs() of a complex number, of its parts
 FUNCTIONS["round"] = 2  # round(x, n) of a float, n a number from 0 to MOST_DIGITS
 MOST_DIGITS = 22  # powers of ten up to that are floats
 
-HYPOT = math.hypot  # which csrc/functions.c calls
+HYPOT = math.hypot  # which csrc/numbers/functions.c calls
 
 _EVALUATE = {
     "add": lambda a, b: a + b,

@@ -1,1 +1,1 @@
-"""Guards in words (words.py) and in Python (twin.py). What checks them at each call is C: csrc/guards_run.c."""
+"""Guards in words (words.py) and in Python (twin.py). What checks them at each call is C: csrc/guards/guards_run.c."""

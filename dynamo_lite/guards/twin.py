@@ -1,4 +1,4 @@
-"""Guards evaluated in Python: the same ops as csrc/guards_run.c, to test it by and to read.
+"""Guards evaluated in Python: the same ops as csrc/guards/guards_run.c, to test it by and to read.
 
 Enters the ops of a ``_C.Guards``, a function and its slots; leaves the inputs, or None. One function a
 kind; a read returns what it finds or MISSING. INVARIANT: nothing here runs the user's code either: attributes are

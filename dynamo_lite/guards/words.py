@@ -1,7 +1,8 @@
 """Guards in words, for explain(), logs and ``str(guards)``.
 
-Enters the ops of a ``_C.Guards`` (csrc/guards.def lists them); leaves sentences that name things as the user's source
-does: slots by their variable, registers by the path that read them. Called by csrc/guards.c, never while checking.
+Enters the ops of a ``_C.Guards`` (csrc/guards/guards.def lists them); leaves sentences that name things as the user's
+source does: slots by their variable, registers by the path that read them. Called by csrc/guards/guards.c, never while
+checking.
 """
 
 from __future__ import annotations

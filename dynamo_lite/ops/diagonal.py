@@ -2,7 +2,7 @@
 
 NumPy's own is read-only, the one by which np.fill_diagonal stores (capture/numpy_functions.py) is not.
 
-The elements lie as far apart as both strides together (csrc/views.c).
+The elements lie as far apart as both strides together (csrc/program/views.c).
 """
 
 from __future__ import annotations

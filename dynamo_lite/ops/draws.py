@@ -3,7 +3,7 @@ order.
 
 ``draw`` takes the generator, which is an input of the graph, and what its method takes. It has an effect, so none is
 dropped, merged or moved past another one. A program draws from a twin of the user's generator, whose state becomes the
-user's at its end (csrc/draws.c).
+user's at its end (csrc/random/draws.c).
 
     %x: float64[n0] = draw(%rng, 0.0, 1.0, method=normal, names=(), constants=(), size=(n0,), number=False)
 

@@ -1,7 +1,7 @@
 """Which random numbers machine code draws without NumPy's methods, and whether it draws the same ones.
 
-The distributions are those of csrc/variates.c. A NumPy of another version, or another build of it, may draw otherwise:
-each is tried out, once in a process, against the method that it stands for.
+The distributions are those of csrc/random/variates.c. A NumPy of another version, or another build of it, may draw
+otherwise: each is tried out, once in a process, against the method that it stands for.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Makes the nodes of what loops do with whole arrays and lists beside kernels: carry, choose, make, reduce, append.
 
 Enters a step, or what a loop carries, with the Frame of its body; leaves nodes, or NotCompiled. An array that a step
-makes lies in a *room*, memory that csrc/machine.c keeps for that step. One that a loop carries, or a choice yields, has
-a room of its own: at the end of an iteration, or of a branch, it changes rooms with the array that is handed on, which
-costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. All lie packed, in C order.
-What is appended to a list and also handed on has to be that very object: its origin says which append has made the
-object, or 0 if none has yet; an append makes one, or appends that object again. Of several registers that may be the
-object that an append makes, only the one that is appended goes on.
+makes lies in a *room*, memory that csrc/program/machine.c keeps for that step. One that a loop carries, or a choice
+yields, has a room of its own: at the end of an iteration, or of a branch, it changes rooms with the array that is
+handed on, which costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. All lie packed,
+in C order. What is appended to a list and also handed on has to be that very object: its origin says which append has
+made the object, or 0 if none has yet; an append makes one, or appends that object again. Of several registers that may
+be the object that an append makes, only the one that is appended goes on.
 INVARIANT: a room whose memory is given away was made in that iteration or branch, so that nobody reads it there any
 more; nobody writes to an array of which there is a copy.
 """
@@ -40,7 +40,7 @@ PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PY
 @cache
 def reduces_a_copy() -> bool:
     """Whether this NumPy sums the elements of a part of a matrix as those of a packed copy, where its buffers have room
-    for them, as csrc/machine.c asks."""
+    for them, as csrc/program/machine.c asks."""
     x = np.sin(np.arange(3000.0)).reshape(60, 50)
     sizes = ((2, 2), (3, 3), (3, 9), (9, 3), (20, 30))
     parts = [x[i : i + n, j : j + m] for n, m in sizes for i in (0, 7) for j in (1, 8)]
@@ -413,7 +413,7 @@ class ArrayBuilder(VectorBuilder):
             raise NotCompiled("a new array in another order")
 
     def reduce(self, step: Reduce, frame: Frame) -> None:
-        """A vector or a packed matrix reduced along all axes or one, by the arithmetic of csrc/fold.c."""
+        """A vector or a packed matrix reduced along all axes or one, by the arithmetic of csrc/kernels/fold.c."""
         number = _C.find_fold(step.ufunc, step.dtype)
         kernel = step.kernel
         (value,) = kernel.results

@@ -34,7 +34,7 @@ class DrawBuilder(ListBuilder):
             super().call(step, frame)
 
     def draw(self, step: Call, generator: Random, frame: Frame) -> None:
-        """Numbers of one of the distributions that csrc/variates.c has."""
+        """Numbers of one of the distributions that csrc/random/variates.c has."""
         kind, (type_,) = variates.kind_of(step.function), step.types
         chosen = self.chosen(step, frame)
         dtype = INT64 if kind in variates.OF_INTS else FLOAT64

@@ -2,8 +2,8 @@
 
 What is taken of a list, and each list that is made, is kept in a place of its own until the same step runs again, so
 that it lives though the list gets another item there, unless it is not used any more then; what a loop carries has a
-place, too (csrc/machine_lists.c). An item of which nobody wants more than the number is read at once. A NumPy scalar
-that is taken of a list, or put into one, is kept as well: its origin is minus its address.
+place, too (csrc/program/machine_lists.c). An item of which nobody wants more than the number is read at once. A NumPy
+scalar that is taken of a list, or put into one, is kept as well: its origin is minus its address.
 
 INVARIANT: a list is changed by functions that note that in the journal, but for appends to one of which it knows
 already (List.noted).

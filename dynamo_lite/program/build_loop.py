@@ -95,7 +95,7 @@ def build_loop(machine: Machine, classes: str, elementwise: Elementwise) -> Rout
     first one is; behind them, what kernels are asked for: ASKS_LOOPS, ASKS_STRICT, ASKS_ARISEN, ASKS_EACH."""
     builder = _Builder(machine, classes, elementwise)
     routine = builder.routine()
-    assert builder.rooms <= machine.rooms, "csrc/machine.c keeps as many as the code makes for any strides"
+    assert builder.rooms <= machine.rooms, "csrc/program/machine.c keeps as many as the code makes for any strides"
     return routine
 
 

@@ -1,9 +1,9 @@
 """Makes the nodes of Python numbers in Routines: ints exact in 64 bits or the function declines, floats as in Python.
 
 Enters operands as Numbers; leaves the Number of the result, its nodes put where the builder stands. What is known of an
-int's range saves the test for overflow. The rules are those of csrc/scalar.c, of conversions to a dtype those of
-csrc/launch.c, of slices those of PySlice_AdjustIndices, which csrc/views.c calls. NotCompiled is raised where a step
-has no such form.
+int's range saves the test for overflow. The rules are those of csrc/numbers/scalar.c, of conversions to a dtype those
+of csrc/program/launch.c, of slices those of PySlice_AdjustIndices, which csrc/program/views.c calls. NotCompiled is
+raised where a step has no such form.
 """
 
 from __future__ import annotations

@@ -402,7 +402,7 @@ class VectorBuilder(StepBuilder):
             self.sweep(pair, lambda rows: self.copy(*rows))
 
     def require_alike_strides(self, source: Array, target: Array) -> None:
-        """Decline where NumPy may copy a vector over itself element by element (csrc/kernel_map.c)."""
+        """Decline where NumPy may copy a vector over itself element by element (csrc/kernels/kernel_map.c)."""
         (one,), (other,) = source.strides, target.strides
         if one is not other and one.number != 0:
             onward = self.op("greater_equal", self.op("bitwise_xor", one, other), self.constant(INT64, 0))

@@ -1,4 +1,4 @@
-"""What the functions of csrc/selections.c mean, for evaluate_loop.py: by NumPy's own functions.
+"""What the functions of csrc/arrays/selections.c mean, for evaluate_loop.py: by NumPy's own functions.
 
 Enters the operands of a Helper, of a place in memory an array of its first element; leaves its result. ValueError where
 the function of C fails.

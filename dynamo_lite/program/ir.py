@@ -367,7 +367,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routine:
-    """A loop as one function (csrc/machine.c calls it).
+    """A loop as one function (csrc/program/machine.c calls it).
 
     inputs: what goes into it; ndims: how each is given (csrc/abi.def: OF_NUMBER, OF_SCALAR, or an array's axes). start,
     by, last: of the range. results: what it hands out, each with an int64 that says which object it is (RESULT_ORIGIN);

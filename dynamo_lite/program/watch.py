@@ -4,9 +4,9 @@
 
 A plain watch looks whether a result is NaN at all: arithmetic on NaN is NaN, so the last value of a chain tells of all.
 A strict one looks whether NaNs with other bits go in (ALIKE). Where all that go in are alike, so are all that meet, but
-for one that arises in the midst: the processor notes an invalid operation then (csrc/errstate.c), and the program asks
-for code that looks whether they differ from the processor's own NaN (ARISEN). Where NaNs that go in differ it asks for
-a look at the operands of each operation (EACH).
+for one that arises in the midst: the processor notes an invalid operation then (csrc/program/errstate.c), and the
+program asks for code that looks whether they differ from the processor's own NaN (ARISEN). Where NaNs that go in differ
+it asks for a look at the operands of each operation (EACH).
 """
 
 from __future__ import annotations

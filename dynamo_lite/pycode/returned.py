@@ -1,7 +1,7 @@
 """Finds what a code object returns that does nothing else: an argument, a constant, or a tuple of such.
 
-Enters a code object; leaves a template from which csrc/residual.c makes the value without a frame, or None. Residual
-code behind a program that a `return` ends is mostly of this kind.
+Enters a code object; leaves a template from which csrc/frame/residual.c makes the value without a frame, or None.
+Residual code behind a program that a `return` ends is mostly of this kind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A call of a Python callable that either succeeds or leaves every array as it found it, as native programs do.
 
 Enters: a graph and a callable of its inputs. Leaves: a callable that raises Declined where that one fails. Used for
-backends whose product is plain Python; csrc/launch.c has Save steps for the same purpose.
+backends whose product is plain Python; csrc/program/launch.c has Save steps for the same purpose.
 """
 
 from __future__ import annotations

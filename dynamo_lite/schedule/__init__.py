@@ -1,8 +1,8 @@
 """Scheduling: a lowered graph becomes the steps of a program.
 
-Enters: the graph ``lower`` leaves and what the backend can compile. Leaves: a Schedule (steps.py), which csrc/launch.c
-runs and program/interpret.py explains. ``schedule`` is the list of passes in order; the bodies of loops and branches go
-first.
+Enters: the graph ``lower`` leaves and what the backend can compile. Leaves: a Schedule (steps.py), which
+csrc/program/launch.c runs and program/interpret.py explains. ``schedule`` is the list of passes in order; the bodies of
+loops and branches go first.
 """
 
 from dynamo_lite._C import safe_point

@@ -3,8 +3,8 @@
 Enters the steps of a schedule with the types of what registers hold; leaves RowBlocks. Around a reduction along later
 axes stand maps, reductions and views that all treat the leading axes alike, each row by itself; then all of them can
 run on a few rows before the next ones are looked at. INVARIANT: a step of a block writes nothing but fresh arrays. That
-the arrays whose rows it reads lie packed, so that NumPy's results would, too, is for csrc/blocks.c to see; what is the
-same for each row has a single axis.
+the arrays whose rows it reads lie packed, so that NumPy's results would, too, is for csrc/program/blocks.c to see; what
+is the same for each row has a single axis.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Enters a Schedule and what its symbols are in the example; leaves the Machines whose loops are expected to take less
 than BRIEF_NS in one run of the program. A loop of open length is none, nor one with another of those in it. The guess
 may be wrong: code that is not optimised has half the speed, still many times plain Python's, and what has run for
-longer than expected is made anew (csrc/kernel_code.c).
+longer than expected is made anew (csrc/kernels/kernel_code.c).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BRIEF_NS = 1e6
 
 def brief_loops(schedule: Schedule, env: Env) -> tuple[Machine, ...]:
     """The brief loops among the steps of a program. What is one routine is called again and again, by a shorter way
-    (csrc/straight.c) that reads no clock."""
+    (csrc/program/straight.c) that reads no clock."""
     return () if routine_of(schedule) is not None else tuple(_brief(schedule, env, 1.0))
 
 

@@ -180,7 +180,7 @@ def _beneath(node: Node) -> Direct | None:
 
 
 def _sorted_axis(node: Node) -> int | None:
-    """The axis along which csrc/ranks.c sorts, or finds medians, if the array has others."""
+    """The axis along which csrc/arrays/ranks.c sorts, or finds medians, if the array has others."""
     (x,) = node.args
     if not isinstance(x, Node) or x.array_type.ndim < 2 or node.params.get("kind") or node.params.get("keepdims"):
         return None
@@ -191,8 +191,8 @@ def _sorted_axis(node: Node) -> int | None:
 
 @functools.cache
 def _interpolates_alike() -> bool:
-    """Whether this NumPy's interp has the bits of ours (csrc/search.c): one that was compiled for a newer processor may
-    multiply and add at once."""
+    """Whether this NumPy's interp has the bits of ours (csrc/arrays/search.c): one that was compiled for a newer
+    processor may multiply and add at once."""
     samples = Samples(5)
     xp, fp = np.sort(samples.normal(200)), samples.normal(200) * 1e3
     x = 6.0 * samples.uniform(2000) - 3.0
@@ -202,7 +202,8 @@ def _interpolates_alike() -> bool:
 
 @functools.cache
 def counts_alike() -> bool:
-    """Whether this NumPy's histogram has the bits of ours (csrc/histogram.c): numbers at and beside the edges tell."""
+    """Whether this NumPy's histogram has the bits of ours (csrc/arrays/histogram.c): numbers at and beside the edges
+    tell."""
     samples = Samples(6)
     edges = np.linspace(-0.7, 2.9, 24)
     beside = [np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)[1:]]
@@ -216,7 +217,7 @@ def counts_alike() -> bool:
 
 
 def _keeps_dtype(node: Node) -> bool:
-    """Whether an array is accumulated in its own dtype, one that csrc/accumulate.c knows."""
+    """Whether an array is accumulated in its own dtype, one that csrc/arrays/accumulate.c knows."""
     (x,) = node.args
     if not isinstance(x, Node) or not _is_array(x):
         return False

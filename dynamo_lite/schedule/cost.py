@@ -85,7 +85,7 @@ NUMPY_OPS = {  # of other calls
     **{"linalg_cholesky": 5000.0, "linalg_eigh": 5500.0, "linalg_eigvalsh": 5000.0},
     **{"roll": 8000.0, "insert": 9000.0, "pad": 15000.0},  # which are written in Python
 }
-COUNTED = frozenset("dbBhHiIl")  # dtypes that csrc/histogram.c counts
+COUNTED = frozenset("dbBhHiIl")  # dtypes that csrc/arrays/histogram.c counts
 NUMPY_EINSUM = 3000.0  # of few products, which kernels compute; and a product
 EINSUM_NS = 1.5
 BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of csrc in place of NumPy's: of a call,
@@ -95,8 +95,8 @@ BESIDES: Mapping[Callable[..., Any], tuple[float, float]] = {  # of functions of
     **{_C.searchsorted: (0.0, 5.0), _C.interp: (0.0, 5.0), _C.argmax: (0.0, 1.5), _C.argmin: (0.0, 1.5)},
     **{_C.sort_rows: (0.0, 3.0), _C.median_rows: (9000.0, 6.0)},
 }
-SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/extremes.c)
-RANKED_ROW = {"sort": abi.MOST_SORTED, "median": abi.MOST_MEDIAN}  # what csrc/ranks.c takes
+SHORT_ROW = 24  # whose extreme is found faster than by NumPy (csrc/arrays/extremes.c)
+RANKED_ROW = {"sort": abi.MOST_SORTED, "median": abi.MOST_MEDIAN}  # what csrc/arrays/ranks.c takes
 NUMPY_CROSS = 20000.0  # the same, and an element; of those dtypes of which it does not stay a call
 CROSS_NS = 1.2
 IN_PYTHON = {  # of functions that NumPy writes in Python and kernels compute: of a call, and an element
@@ -133,7 +133,7 @@ CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's ope
 SCALAR_CALL = 130.0
 PRODUCT = 120.0  # of a small product, which needs no Python call
 LINALG = 600.0  # of a small matrix that is inverted, solved or factored
-SMALL_PRODUCT = 1000  # elements of the result, about (csrc/product.c, csrc/linalg.c)
+SMALL_PRODUCT = 1000  # elements of the result, about (csrc/arrays/product.c, csrc/arrays/linalg.c)
 EVALUATION = 1500.0
 ERRSTATE = 450.0  # to have floating-point errors raised, once a program that makes calls
 SAVE = 100.0

@@ -564,7 +564,7 @@ def _kernel_declines(
     step: Map | Reduce, target: Target, shapes: Mapping[int, tuple[Dim, ...]], fresh: bool
 ) -> bool:
     """Whether a kernel may report something, read a number that its dtype cannot hold, or an array that is reversed, or
-    make one whose memory order nobody can tell (csrc/layout.c): that of one array of its shape is known."""
+    make one whose memory order nobody can tell (csrc/program/layout.c): that of one array of its shape is known."""
     kernel = step.kernel
     if kernel_reports(kernel, target) or any(op.forward for op in kernel.ops):
         return True

@@ -1,7 +1,8 @@
 """What memory costs that is written for the first time: the cost model's figures, and which arrays of a program it is.
 
 Enters: bytes, and a program's schedule. Leaves: ns. Plain NumPy pays for large arrays in pages that the system clears;
-so does a program for those that it hands out, while what dies in it has its memory from the pool (csrc/memory.c).
+so does a program for those that it hands out, while what dies in it has its memory from the pool
+(csrc/memory/memory.c).
 """
 
 from __future__ import annotations

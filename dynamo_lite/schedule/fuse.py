@@ -348,7 +348,7 @@ class _Fusion:
             return
         aside: tuple[tuple[Node, Node], ...] = ()
         if isinstance(value, Node) and may_share(value, target) and not same_positions(value, target):
-            # NB: a vector that is copied over itself NumPy may not put aside (csrc/kernel_map.c).
+            # NB: a vector that is copied over itself NumPy may not put aside (csrc/kernels/kernel_map.c).
             straight = target.array_type.ndim == 1 or disjoint(value, target, self.graph.facts)
             aside = () if straight else ((value, self.copy(value)),)
         self.units.append(Group((Part((), node, aside),), ()))

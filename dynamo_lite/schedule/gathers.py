@@ -1,4 +1,4 @@
-"""What NumPy takes more to read by index arrays than csrc/fancy.c does, in nanoseconds.
+"""What NumPy takes more to read by index arrays than csrc/arrays/fancy.c does, in nanoseconds.
 
 Enters an "advanced_index" of the captured graph; leaves a time for schedule/cost.py. NumPy walks over several index
 arrays, and over one that stands behind whole axes or before them, with an iterator.

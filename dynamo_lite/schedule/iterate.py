@@ -7,7 +7,7 @@ iteration:
 
 Several Maps of one shape become one kernel, since what one writes is read at the same positions. INVARIANT: it does for
 each element what the body does, in the same order. That carried arrays lie as NumPy would have them, and that no target
-shares memory with anything but its own operand, is for csrc/loop_kernel.c to see.
+shares memory with anything but its own operand, is for csrc/program/loop_kernel.c to see.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What loops over layers of arrays cost plainly: of x[:, :, k] every element lies in a cache line of its own.
 
 Enters a loop; leaves the bytes of cache lines that plain NumPy fetches in an iteration besides those that it asks for.
-The program fetches each line once for several iterations, whose kernels run in bands (csrc/bands.c). Lines of an array
-that stays in the cache from one iteration to the next are fetched once either way.
+The program fetches each line once for several iterations, whose kernels run in bands (csrc/program/bands.c). Lines of
+an array that stays in the cache from one iteration to the next are fetched once either way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BEYOND_CACHE = 3 << 19  # bytes of an array that does not stay there: below, ban
 
 
 def waits_for_the_next(loop: Node) -> bool:
-    """Whether kernels of one iteration may wait for those of the next: `lingers` in csrc/build_loop.c."""
+    """Whether kernels of one iteration may wait for those of the next: `lingers` in csrc/builder/build_loop.c."""
     carries_arrays = any(isinstance(one, Node) for one in loop.regions[0].outputs)
     return not loop.params.get("while") and not carries_arrays
 

@@ -1,4 +1,4 @@
-"""The program a graph becomes: a list of steps over numbered registers, run by csrc/launch.c.
+"""The program a graph becomes: a list of steps over numbered registers, run by csrc/program/launch.c.
 
 Enters: nothing (these are the types). A register holds an array (a real ndarray, or a view known only by pointer,
 shape and strides), or a NumPy scalar. Registers 0..n_inputs-1 are the graph's inputs. Everything that depends on
@@ -119,8 +119,8 @@ class Map:
 class Reduce:
     """dst = ufunc.reduce(kernel over shape, axis=axes, keepdims=keepdims), with NumPy's own order of operations.
 
-    csrc/reduce.c fuses the layouts whose order it knows (contiguous full and last-axis: pairwise for floating add;
-    leading axes of a C-contiguous operand: sequential) and otherwise materialises the kernel's result and calls
+    csrc/kernels/reduce.c fuses the layouts whose order it knows (contiguous full and last-axis: pairwise for floating
+    add; leading axes of a C-contiguous operand: sequential) and otherwise materialises the kernel's result and calls
     NumPy's reduce. The kernel has one result, of dtype `dtype`, which is also the reduction's accumulator dtype.
     axes: sorted non-negative. scalar: the result is a NumPy scalar. into: dst already holds the array to write.
     """

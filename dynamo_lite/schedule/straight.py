@@ -1,14 +1,15 @@
 """Makes one routine of a program that handles single elements, NumPy scalars and numbers alone.
 
 Enters a Schedule of a whole program; leaves it as it was, or as the arrays that it makes and a Loop of one iteration
-that has a machine form: one call of machine code in place of a view and a kernel for each element (csrc/straight.c runs
-such a program without registers).
+that has a machine form: one call of machine code in place of a view and a kernel for each element
+(csrc/program/straight.c runs such a program without registers).
 
     r1 = y[0]; r2 = y[1]; r3 = empty((2,)); r4 = r3[0]; map into r4: r1 * s0 ...
     ->  r3 = empty((2,)); loop range(0, 1) of (y, r3, s0)
 
 Of small arrays, which have kernels of their own, `straight_arrays` makes such a routine besides: the arrays that it
-hands out are carried by the loop. The steps stay what the program runs where an array is not small (csrc/small.c).
+hands out are carried by the loop. The steps stay what the program runs where an array is not small
+(csrc/program/small.c).
 
 INVARIANT: what the steps write of arrays from outside is saved in front of the loop, for that may decline at its end.
 """

@@ -1,4 +1,5 @@
-"""Columns of attributes (csrc/columns.c): arrays of what all objects in a list have under a name, and the way back."""
+"""Columns of attributes (csrc/guards/columns.c): arrays of what all objects in a list have under a name, and the way
+back."""
 
 from __future__ import annotations
 
@@ -157,7 +158,7 @@ def test_all_lack(kind: str) -> None:
 
 
 def test_columns_are_those_of_the_beginning() -> None:
-    """What a program has written does not change what its inputs were (csrc/world.c)."""
+    """What a program has written does not change what its inputs were (csrc/program/world.c)."""
     objects = made("beside", [1.0, 2.0])
     first, second = column(objects, "lax;f"), column(objects, "lax;f")
     assert first is not None and second is not None and first.base is not None

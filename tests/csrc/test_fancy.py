@@ -1,4 +1,5 @@
-"""x[i, j] and stores by index arrays without a call of NumPy's (csrc/fancy.c): values, layouts, errors, aliases."""
+"""x[i, j] and stores by index arrays without a call of NumPy's (csrc/arrays/fancy.c): values, layouts, errors,
+aliases."""
 
 from __future__ import annotations
 

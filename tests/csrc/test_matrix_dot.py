@@ -1,4 +1,4 @@
-"""np.dot of matrices and vectors without a call: matmul's loop where that has the same bits (csrc/product.c)."""
+"""np.dot of matrices and vectors without a call: matmul's loop where that has the same bits (csrc/arrays/product.c)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""csrc/search.c against NumPy: searches of many keys, and interpolation, in vectors of every kind."""
+"""csrc/arrays/search.c against NumPy: searches of many keys, and interpolation, in vectors of every kind."""
 
 from __future__ import annotations
 

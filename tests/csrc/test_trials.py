@@ -1,4 +1,5 @@
-"""Calls that are timed: what loses rests, what gains stays, each call runs once (csrc/trials.c, policy.Thresholds)."""
+"""Calls that are timed: what loses rests, what gains stays, each call runs once (csrc/watch/trials.c,
+policy.Thresholds)."""
 
 from __future__ import annotations
 

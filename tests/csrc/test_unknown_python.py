@@ -30,9 +30,10 @@ def free_threaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def compiled(folder: Path, source: str, *flags: str) -> Path:
     made = folder / "made.o"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
-    include = "-I" + sysconfig.get_path("include")
+    include = f"-I{CSRC}", "-I" + sysconfig.get_path("include")
     warnings = ("-Wall", "-Wextra", "-Werror")
-    subprocess.run([compiler, "-c", "-fPIC", *warnings, *flags, include, str(CSRC / source), "-o", str(made)], check=True)
+    given = [*warnings, *flags, *include, str(CSRC / "frame" / source)]
+    subprocess.run([compiler, "-c", "-fPIC", *given, "-o", str(made)], check=True)
     return made
 
 

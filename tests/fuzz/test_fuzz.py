@@ -163,7 +163,7 @@ def test_the_full_vocabulary_on_numba(compiler: Callable[..., Any]) -> None:
 
 
 def test_routines_of_small_arrays(compiler: Callable[..., Any]) -> None:
-    """They are asked for at once, and stay (csrc/small.c)."""
+    """They are asked for at once, and stay (csrc/program/small.c)."""
     count = budget("DYNAMO_LITE_FUZZ_NUMBA", 300) // 4
     summary = run(Campaign("numba", count, SEED + 1, compile="tests.fuzz.small:compile"), JOBS)
     print(summary)

@@ -764,7 +764,7 @@ def test_integers_beyond_64_bits() -> None:
 
 
 def test_every_kind_has_a_use() -> None:
-    """Each row of csrc/guards.def is stated somewhere in capture."""
+    """Each row of csrc/guards/guards.def is stated somewhere in capture."""
     folder = Path(dynamo_lite.__file__).parent / "capture"
     text = "\n".join(path.read_text() for path in folder.rglob("*.py"))
     assert not [name for name, _, _ in GUARD_KINDS if f'"{name}"' not in text]

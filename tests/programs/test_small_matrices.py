@@ -1,4 +1,5 @@
-"""Small matrices inverted, solved and factored by the loops of np.linalg's gufuncs, without a call (csrc/linalg.c)."""
+"""Small matrices inverted, solved and factored by the loops of np.linalg's gufuncs, without a call
+(csrc/arrays/linalg.c)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole powers of numbers of both signs: NumPy's loop computes them, or csrc/power.c with twice the digits."""
+"""Whole powers of numbers of both signs: NumPy's loop computes them, or csrc/arrays/power.c with twice the digits."""
 
 from __future__ import annotations
 
