@@ -41,7 +41,9 @@ def test_items_that_are_needed_one_by_one(fn: Callable[..., Any], kind: Callable
     x = np.linspace(0.0, 1.0, 50)
     for numbers in (kind(LONG), kind(LONG[::-1])):
         assert fast(x, numbers).tobytes() == fn(x, numbers).tobytes()
-    assert "long-list" in [record.id for record in fast.explain().breaks]
+    found = fast.explain()
+    is_a_loop = fn is squares and [loop.outcome for loop in found.loops] == ["native"]  # of all items, from 3.12 on
+    assert "long-list" in [record.id for record in found.breaks] or is_a_loop
     assert fast.stats()["recompiles"] == 0
 
 
