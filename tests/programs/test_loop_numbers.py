@@ -278,14 +278,7 @@ def the_rest_of_an_iterator(m, other):  # type: ignore[no-untyped-def]
     return total
 
 
-SUMS_WITH_COMPENSATION = sum((1e16, 1.0, 1.0, -1e16)) != 0.0  # from CPython 3.12 on
-
-
-@case(
-    lambda count, size: (rng(size).random((count, size)), rng(size).random(size)),
-    plain=SUMS_WITH_COMPENSATION,
-    versions=3,
-)
+@case(lambda count, size: (rng(size).random((count, size)), rng(size).random(size)), versions=3)
 def summed_up(m, x):  # type: ignore[no-untyped-def]
     return x + sum(float(row[0]) for row in m)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def greatest_of_a_list_that_lives_on(X: Any, n: int) -> Any:
     return max(out), out, max(out) is out[0]
 
 
-@program(False)
+@program(sys.version_info >= (3, 12))  # where a loop sums floats with compensation, and does so in the graph
 def sum_of_python_numbers(X: Any, n: int) -> Any:
     return sum([float(row[0]) for row in X]), sum([i * i for i in range(n)])
 
@@ -358,7 +359,9 @@ def test_rows(name: str, backend: str) -> None:
     if _C.get_stress():
         return
     found = report.compiled.explain()
-    assert bool(found.breaks) != whole, found
+    # From 3.12 on comprehensions are loops of the function itself: left in one by a decline, it goes on behind a break.
+    is_left = sys.version_info >= (3, 12) and report.compiled.stats()["leaves"] > 0
+    assert bool(found.breaks) != whole or (whole and is_left), found
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
