@@ -2,7 +2,7 @@
 
 Enters a call's values; leaves that of its result. NB: CPython 3.12 sums floats with compensation, as long as all are
 Python's own: there a loop does the same, and what mixes them with ints or NumPy's, or stands in a tuple, breaks the
-graph.
+graph; so do complex numbers from 3.14 on, which sums these so, too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dynamo_lite.capture import consumers
 from dynamo_lite.capture.call_rules import Args, Kwargs, is_number, rule
 from dynamo_lite.capture.choices import as_number_here, is_none, split
 from dynamo_lite.capture.columns import open_long
+from dynamo_lite.capture.complex_operators import is_complex
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.iterators import drain, iterate
@@ -33,6 +34,7 @@ from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import kind_of, negate
 
 _COMPENSATES = sum((1e16, 1.0, 1.0, -1e16)) != 0.0
+_COMPENSATES_COMPLEX = sum((1e16j, 1j, 1j, -1e16j)) != 0.0
 
 
 @rule(sum)
@@ -87,6 +89,8 @@ def _add(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     total, item = (_known(machine, machine.realised(one)) for one in args)
     if _COMPENSATES and _may_be_float(total):  # what was carried on is added, or goes on beside an int
         raise Break("python-call", "sum")
+    if _COMPENSATES_COMPLEX and (_may_be_complex(total) or _may_be_complex(item)):
+        raise Break("python-call", "sum")
     return operators.binary(machine, "+", total, item)
 
 
@@ -125,6 +129,12 @@ def _may_be_float(value: Value) -> bool:
     if isinstance(value, EitherValue):
         return _may_be_float(value.first) or _may_be_float(value.second)
     return _kind(value) == "float"
+
+
+def _may_be_complex(value: Value) -> bool:
+    if isinstance(value, EitherValue):
+        return _may_be_complex(value.first) or _may_be_complex(value.second)
+    return is_complex(value)
 
 
 def _kind(value: Value) -> str:

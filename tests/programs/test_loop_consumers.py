@@ -234,3 +234,22 @@ def test_floats_are_summed_as_this_python_sums_them(backend: str) -> None:
             assert type(found) is type(expected)
             assert struct.pack("d", found) == struct.pack("d", expected) or found != found, (function, x)
         assert "native" in {loop.outcome for loop in fast.explain().loops}, fast.explain()
+
+
+def test_complex_numbers_are_summed_as_this_python_sums_them() -> None:
+    """From 3.14 on with compensation, where sums of them break the graph."""
+
+    def scaled(numbers: Any, n: int) -> Any:
+        total = 0
+        for i in range(3):
+            total += sum(numbers[k] * (i + 0.1) for k in range(n))
+        return total
+
+    def begun(numbers: Any, n: int) -> Any:
+        return sum((numbers[k] + 0.1 for k in range(n)), 0.5j), sum([z * 3.0 for z in numbers])
+
+    numbers = [complex(part, -part) for part in (1e16, 1.0, -1e16, 1.0, 0.1) * 6]
+    for function in (scaled, begun):
+        fast = dynamo_lite.compile(function, options=OPTIONS)
+        for n in (30, 7, 30, 0):
+            assert repr(fast(numbers, n)) == repr(function(numbers, n))
