@@ -30,7 +30,8 @@ _READ_BYTECODE = frozenset({"numba", "numba.cuda", "numba.experimental", "numba.
 
 
 # An index of several parts, one of them a slice, `u[i, :]` or `u[1:-1, 0]`: nothing that is built in has such items.
-_SLICED = re.compile(rb",[ \t]*:|\[(?![ \t]*lambda)[^][#\n'\"{}]*:[^][#\n'\"{}]*,")
+# NB: what stands before and behind the colon is bounded, so that no line takes the square of its length.
+_SLICED = re.compile(rb",[ \t]*:|\[(?![ \t]*lambda)[^][#\n'\"{}]{0,99}:[^][#\n'\"{}]{0,99},")
 
 
 def _speaks_of_arrays(source: bytes) -> bool:

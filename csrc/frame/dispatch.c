@@ -385,8 +385,8 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 /* ---- the loop ---- */
 
 /* Run func, whose program declines before the second iteration of its loop, or is known to, plainly up to a back edge of
-   that: as run_entry(), of which this is a part; DL_PLAIN where it cannot. waits: interrupts do, until so many-th of its loops begins; 0: they
-   do not. */
+   that: as run_entry(), of which this is a part; DL_PLAIN where it cannot. waits: interrupts do, until that loop of its own
+   begins, from 1 on; 0: they do not. */
 static DlOutcome
 run_with_polls(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned,
                PyObject *on_miss, DlHookScope *scope, DlChain *chain, int waits, PyObject **value)

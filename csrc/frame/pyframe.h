@@ -1,9 +1,10 @@
 /* Everything dynamo_lite asks of CPython's private frame machinery.
 
    The only files that know a CPython version are pyframe.h, pyframe.c, pyframe_core.h (CPython's private headers),
-   pyframe_signals.c (signals, and what other threads send) and pyframe_places.c (where attributes lie). A version (or build) they do not know is refused by dl_pyframe_refusal() with a
-   sentence for the user; the callers then leave frames alone and the rest of the extension works. A DlFrame handed to an
-   evaluator is *untouched*: bound, on the data stack, not yet linked or run. */
+   pyframe_signals.c (signals, and what other threads send) and pyframe_places.c (where attributes lie). A version (or
+   build) they do not know is refused by dl_pyframe_refusal() with a sentence for the user; the callers then leave frames
+   alone and the rest of the extension works. A DlFrame handed to an evaluator is *untouched*: bound, on the data stack, not
+   yet linked or run. */
 #ifndef DL_PYFRAME_H
 #define DL_PYFRAME_H
 

@@ -2,7 +2,8 @@
  *
  * Floating add has NumPy's pairwise order; a sum that is NaN is unsure (which NaN?). The other operations give one result
  * in any order: integer arithmetic wraps, and a floating maximum or minimum that met no NaN and is no zero (0.0 or
- * -0.0?) is the same whatever the order. So it is of np.fmax and np.fmin, which leave NaNs out, unless nothing is left. A reduction that has been unsure looks at what goes in from then on (DlAlike).
+ * -0.0?) is the same whatever the order. So it is of np.fmax and np.fmin, which leave NaNs out, unless nothing is left. A
+ * reduction that has been unsure looks at what goes in from then on (DlAlike).
  */
 #ifndef DL_FOLD_H
 #define DL_FOLD_H

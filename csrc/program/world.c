@@ -264,7 +264,7 @@ dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
             outermost->keeps_writes = outermost->raised = 1; /* as plainly: what was done is done */
             return -1;
         }
-        outermost->deadline = 1;
+        outermost->deadline = 1; /* which patience() asks for */
         outermost->deadline = back + patience(outermost, reason, back);
     }
     unchanged = unchanged && passes_again(outermost);

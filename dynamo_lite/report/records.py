@@ -112,8 +112,8 @@ class Explanation:
     """What dynamo_lite made of one function.
 
     graphs and breaks stand in the order of the program, compiles in the order of time. skips: frames left to plain
-    Python, the function's own or a callee's. loops: over ranges,
-    what became of each. trials: of calls that were timed, compiled and plainly.
+    Python, the function's own or a callee's. loops: over ranges, what became of each. trials: of calls that were
+    timed, compiled and plainly.
     """
 
     function: str
