@@ -192,6 +192,65 @@ append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, co
     return append_made(watch, list, array);
 }
 
+/* The array with that origin, or (0) a new one with a copy of packed memory, as scalar_object. */
+static int32_t
+array_object(npy_intp *block, npy_intp place, npy_intp type, npy_intp origin, PyObject **object, const char *data, npy_intp nd,
+             npy_intp first, npy_intp second, npy_intp third)
+{
+    Watch *watch = (Watch *)block[DL_WORD_RUN];
+    npy_intp shape[] = {first, second, third};
+    *object = origin ? object_of(watch, origin) : PyArray_SimpleNew((int)nd, shape, (int)type);
+    if (*object != NULL && origin == 0) {
+        memcpy(PyArray_DATA((PyArrayObject *)*object), data, (size_t)PyArray_NBYTES((PyArrayObject *)*object));
+    }
+    int32_t failed = *object == NULL || dl_machine_keep(block, place, *object);
+    if (origin == 0) {
+        Py_XDECREF(*object);
+    }
+    PyErr_Clear();
+    return failed;
+}
+
+/* What a dict has under an int, which is kept in a place, or in none (-1); 1 where it has nothing, or is no dict. */
+static int32_t
+dict_item(npy_intp *block, npy_intp place, PyObject *dict, int64_t key, PyObject **item)
+{
+    PyObject *number = PyDict_CheckExact(dict) ? PyLong_FromLongLong(key) : NULL;
+    *item = number ? PyDict_GetItemWithError(dict, number) : NULL;
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return *item == NULL || (place >= 0 && dl_machine_keep(block, place, *item));
+}
+
+/* Put an object into a list or dict under an int; 1 where the run has to decline. */
+static int32_t
+container_put(npy_intp *block, PyObject *container, int64_t key, PyObject *object)
+{
+    DlRun *run = ((Watch *)block[DL_WORD_RUN])->run;
+    if (!PyDict_CheckExact(container)) {
+        return dl_machine_list_put(block, container, key, object);
+    }
+    PyObject *number = PyLong_FromLongLong(key);
+    int32_t failed = number == NULL || dl_dict_store(run, container, number, object) != 0;
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return failed;
+}
+
+/* Copy the elements of the array that an object is, of that type and shape, into packed memory; 1 where it is no such
+ * array. */
+static int32_t
+object_array(npy_intp *block, PyObject *object, npy_intp type, char *to, npy_intp nd, npy_intp first, npy_intp second,
+             npy_intp third)
+{
+    npy_intp shape[] = {first, second, third};
+    if (dl_object_is_other_array(((Watch *)block[DL_WORD_RUN])->run, object, (int)type, (int)nd, shape)) {
+        return 1;
+    }
+    memcpy(to, PyArray_DATA((PyArrayObject *)object), (size_t)PyArray_NBYTES((PyArrayObject *)object));
+    return 0;
+}
+
 /* A new list, borrowed; None, which takes no items, where there is no memory. */
 static PyObject *
 new_list(npy_intp *block)

@@ -238,6 +238,7 @@ def note_written(machine: Machine, target: Node) -> None:
     root = root_of(target)
     if root.kind is NodeKind.CONSTANT or _read_only(machine, target, root):
         raise Break("python-exception", "ValueError: assignment destination is read-only")
+    _require_own(root)
     if root.kind is NodeKind.INPUT:
         for region in machine.tracer.regions:
             if root in region.carried:
@@ -247,6 +248,12 @@ def note_written(machine: Machine, target: Node) -> None:
         loop = root.args[0]
         assert isinstance(loop, Node)
         note_carried_written(machine, loop, root.params["index"])
+
+
+def _require_own(root: Node) -> None:
+    """Break where an array is written that has been taken of a list: nobody knows what shows its memory."""
+    if root.op == "object_array":
+        raise Break("loop-list", "a store into an array that is in a list")
 
 
 def note_carried_written(machine: Machine, loop: Node, place: int) -> None:
@@ -273,6 +280,7 @@ def _note_end_written(machine: Machine, end: Any, outer: tuple[Any, ...]) -> lis
     root = root_of(end)
     if root.kind is NodeKind.CONSTANT or _passes_broadcast(end, root):
         raise Break("python-exception", "ValueError: assignment destination is read-only")
+    _require_own(root)
     carried: list[int] = []
     for origin in origins(end):
         if origin.kind is NodeKind.INPUT:

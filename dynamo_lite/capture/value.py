@@ -455,8 +455,8 @@ class CellItem(CallValue):
 @dataclass(eq=False, slots=True)
 class Holding:
     """What a list holds: kind is "int", "float" or "bool", "number" for ints and floats, "scalar" for NumPy scalars and
-    maybe numbers of Python's (scalar_items.py), "list" (of such as `inner` says), "tuple" (of as many as `parts`), or
-    "" if nothing is known. most: of a "scalar" list, what an item is taken for of which nothing else is known; awaits:
+    maybe numbers of Python's (scalar_items.py), "list" (of such as `inner` says), "tuple" (of as many as `parts`),
+    "array" (of the type `array`), or "" if nothing is known. most: of a "scalar" list, what an item is taken for of which nothing else is known; awaits:
     it has no NumPy scalars yet, but gets them. names: where such lists come from, for all attempts."""
 
     kind: str = ""
@@ -465,6 +465,7 @@ class Holding:
     names: set[Any] = field(default_factory=set)
     most: str = ""
     awaits: bool = False
+    array: ArrayType | None = None
 
 
 @dataclass(eq=False, slots=True)
