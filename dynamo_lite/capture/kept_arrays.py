@@ -55,7 +55,7 @@ def _kept_by(nodes: Iterable[Node]) -> set[Node]:
     found: set[Node] = set()
     for node in nodes:
         if node.op in _KEEPS:
-            arrays = (arg for arg in node.args if isinstance(arg, Node) and arg.type is not None and arg.array_type != LIST)
+            arrays = (arg for arg in node.args if isinstance(arg, Node) and arg.array_type != LIST)
             found.update(*map(origins, arrays))
         elif node.regions:
             found |= outside(node, _kept_by(inner for region in node.regions for inner in region.nodes))

@@ -35,8 +35,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from dynamo_lite import ops
-from dynamo_lite._C import abi
-from dynamo_lite._C import holds
+from dynamo_lite._C import abi, holds
 from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
@@ -535,8 +534,8 @@ def _fill(tracer: Tracer, target: SequenceValue | DictValue) -> None:
 
 
 def take(machine: Machine, target: DictValue, key: Value) -> Value | None:
-    """``target[key]``, an array, under a number that only the run knows, of a dict made in this segment; None of another
-    one, or where arrays in lists are not known so."""
+    """``target[key]``, an array, under a number that only the run knows, of a dict made in this segment; None of
+    another one, or where arrays in lists are not known so."""
     tracer = machine.tracer
     if not tracer.restraints.arrays or target.source is not None or not tracer.native_loops:
         return None

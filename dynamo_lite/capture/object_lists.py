@@ -219,6 +219,7 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     graph, here = tracer.graph, tracer.location()
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     if (type_ := _filled_type(tracer, value)) is not None:
+        assert value.filled is not None
         value.became = made = ListValue(None, value.filled, Holding("array", array=type_))
         return made
     frame = tracer.frames[-1]

@@ -57,8 +57,9 @@ def _is_complex(value: Value) -> bool:
 
 def _is_temporary(machine: Machine, node: Node) -> bool:
     """Whether the array is new memory to which only the operator refers."""
-    is_made = node.kind is NodeKind.CALL and node.op != "object_array" and ops.REGISTRY[node.op].kind is not ops.OpKind.VIEW
-    if not is_made or not node.array_type.ndim:
+    if node.kind is not NodeKind.CALL or not node.array_type.ndim or ops.REGISTRY[node.op].kind is ops.OpKind.VIEW:
+        return False
+    if node.op == "object_array":  # the list has it, too
         return False
     frames = machine.tracer.frames
     places = (value for frame in frames for value in (*frame.locals.values(), *frame.cells.values(), *frame.stack))

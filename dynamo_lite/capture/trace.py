@@ -31,8 +31,8 @@ from dynamo_lite.capture import (
 from dynamo_lite.capture.cells import alone
 from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.kept import kept_locals
-from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.kept_arrays import check_kept
+from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.listed_scalars import check_inside, check_outputs
 from dynamo_lite.capture.lists import check_others, state_others

@@ -69,7 +69,9 @@ def hands_out(node: Node) -> bool:
     return is_structured(node) or node.kind is NodeKind.LEAVE or node.op in _OF_LISTS
 
 
-_OF_LISTS = frozenset(("append", "put_item", "new_container", "list_take", "list_join", "object_scalar", "object_array"))
+_OF_LISTS = frozenset(
+    ("append", "put_item", "new_container", "list_take", "list_join", "object_scalar", "object_array")
+)
 
 
 def may_hand_out(nodes: Iterable[Node], outputs: Iterable[Argument], value: Node) -> bool:

@@ -3,9 +3,9 @@
 ``new_container`` is a fresh list or dict, ``append`` adds one value to a list, ``put_item`` stores one under an index
 or key, in the program's order. The container may be an input, and is handed out as it is. ``list_take`` gives an item,
 as the object that it is, or a copy of a list, ``object_number`` the number that an item is, and ``object_scalar`` an
-item of which it is known that it is a NumPy scalar of a type, ``object_array`` one that is an array. What goes in is the very object: a store into it later
-is seen through the container. What packs several values is a type,
-or a format whose text they make.
+item of which it is known that it is a NumPy scalar of a type, ``object_array`` one that is an array. What goes in is
+the very object: a store into it later is seen through the container. What packs several values is a type, or a format
+whose text they make.
 
     %out: object = new_container(kind=list);  loop ...: %append = append(%out, i0, %x, packed=tuple)
     %out: object = new_container(0.0, s0, kind=list);  loop ...: %put_item = put_item(%out, i0, %x, packed=None)
@@ -253,7 +253,7 @@ def _infer_array(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate
     one, *shape = args
     if not isinstance(one, Node) or one.array_type != LIST or any(isinstance(size, Node) for size in shape):
         raise OpError("no object, or a size that is no number")
-    return ArrayType(params["dtype"], tuple(shape))
+    return ArrayType(params["dtype"], tuple(shape))  # type: ignore[arg-type]
 
 
 def as_array_of(found: Any, dtype: np.dtype[Any], shape: Sequence[Any]) -> Any:

@@ -122,7 +122,7 @@ class ArrayBuilder(VectorBuilder):
             if register.room is None and _known(register.held.origin) == 0:
                 raise NotCompiled("an array that lies elsewhere")
             self.copied.add(register.base)
-            words = [self.begin(register), *self.as_words(register.sizes)]
+            words: list[Value | Memref] = [self.begin(register), *self.as_words(register.sizes)]
             self.append_object("append_array", target, appended.index, frame, words)
         elif isinstance(appended, Reg):
             value = self.scalar(appended, frame).value

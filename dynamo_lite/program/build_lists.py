@@ -3,8 +3,8 @@
 What is taken of a list, and each list that is made, is kept in a place of its own until the same step runs again, so
 that it lives though the list gets another item there, unless it is not used any more then; what a loop carries has a
 place, too (csrc/program/machine_lists.c). An item of which nobody wants more than the number is read at once. A NumPy
-scalar that is taken of a list, or put into one, is kept as well: its origin is minus its address. Of an array that is taken
-the elements are copied into a room.
+scalar that is taken of a list, or put into one, is kept as well: its origin is minus its address. Of an array that is
+taken the elements are copied into a room.
 
 INVARIANT: a list is changed by functions that note that in the journal, but for appends to one of which it knows
 already (List.noted).
@@ -21,7 +21,7 @@ from dynamo_lite.program.build_arrays import OBJECT, PYTHON_TYPES, Handed, origi
 from dynamo_lite.program.build_functions import FunctionBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import Array, Frame, Item, List, NumpyScalar
-from dynamo_lite.program.ir import Value
+from dynamo_lite.program.ir import Memref, Value
 from dynamo_lite.schedule.blocks import registers_used
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -39,6 +39,10 @@ from dynamo_lite.schedule.steps import (
     Take,
 )
 
+_TAKES = {
+    **{abi.TAKE_ITEM: "list_item", abi.TAKE_KEY: "dict_item", abi.TAKE_OUT: "list_pop"},
+    abi.TAKE_COPY: "list_copy",
+}
 _LIMITS = {abi.READ_BOOL: (0, 1), abi.READ_IS_FLOAT: (0, 1), abi.READ_LENGTH: (0, (1 << 63) - 1)}
 
 
@@ -65,7 +69,7 @@ class ListBuilder(FunctionBuilder):
     def take(self, step: Take, frame: Frame) -> None:
         """An item, which may be taken off, or a copy; or the NumPy scalar that an object is."""
         if step.kind in (abi.TAKE_SCALAR, abi.TAKE_ARRAY):
-            make = self.scalar_of if step.kind == abi.TAKE_SCALAR else self.array_of
+            make = self.scalar_of if step.kind == abi.TAKE_SCALAR else self.array_taken
             frame.registers[step.dst] = make(step, frame)
             return
         target = self.list_in(step.list, frame)
@@ -80,9 +84,7 @@ class ListBuilder(FunctionBuilder):
         if step.kind == abi.TAKE_ITEM and step.dst in frame.read_only:
             frame.registers[step.dst] = Item(target.value, places[0].value)
             return
-        name = {abi.TAKE_ITEM: "list_item", abi.TAKE_KEY: "dict_item", abi.TAKE_OUT: "list_pop", abi.TAKE_COPY: "list_copy"}.get(
-            step.kind, "tuple_item"
-        )
+        name = _TAKES.get(step.kind, "tuple_item")
         words = [place.value for place in places]
         if step.kind == abi.TAKE_COPY and not words:
             words = [self.constant(INT64, 0), self.constant(INT64, (1 << 63) - 1)]
@@ -121,14 +123,15 @@ class ListBuilder(FunctionBuilder):
         self.keeps_scalars = True
         return NumpyScalar(value, self.computed("object_origin", [one], INT64))
 
-    def array_of(self, step: Take, frame: Frame) -> Array:
+    def array_taken(self, step: Take, frame: Frame) -> Array:
         """The array that an object is, a copy: nobody writes to its memory while the program runs."""
         number, *shape = step.places
         if not isinstance(number, int) or number not in DTYPES_BY_NUMBER or len(shape) > abi.MOST_TAKEN:
             raise NotCompiled("an array of another dtype, or of more axes")
         one = self.list_in(step.list, frame).value
         array = self.room(DTYPES_BY_NUMBER[number], *self.extents(shape, frame))  # type: ignore[arg-type]
-        words = [one, self.constant(INT64, number), self.begin(array), *self.as_words(array.sizes)]
+        what: list[Value | Memref] = [one, self.constant(INT64, number), self.begin(array)]
+        words = [*what, *self.as_words(array.sizes)]
         self.helper("object_array", words, failure=abi.RETURNED_NUMBER)
         return replace(array, held=None, room=None)  # NB: this copy is not the object
 
@@ -152,7 +155,8 @@ class ListBuilder(FunctionBuilder):
         if origin is None or array.dtype.kind not in "biuf" or array.ordered is None:
             raise NotCompiled("nobody can tell which object it is, or it lies elsewhere")
         self.copied.add(array.base)
-        what = [self.keep_place(), self.constant(INT64, int(array.dtype.num)), origin, self.begin(array)]
+        what: list[Value | Memref] = [self.keep_place(), self.constant(INT64, int(array.dtype.num))]
+        what += [origin, self.begin(array)]
         one = self.computed("array_object", (*what, *self.as_words(array.sizes)), OBJECT, abi.RETURNED_FAILED)
         if origin.number is None or origin.number == 0:
             self.set_origin(value.index, self.computed("object_origin", [one], INT64), frame)
