@@ -251,7 +251,7 @@ def test_a_dict_that_lacks_a_key_raises_what_plain_python_raises() -> None:
             hs[t + 1] = hs[t + t // 20] + ws[t]
         return hs
 
-    fast = dynamo_lite.compile(lacks, options=OPTIONS)
+    fast = dynamo_lite.compile(lacks, options={**OPTIONS, "recompile_limit": 100})
     for _ in range(3):
         made = [outcome(fn, copy.deepcopy(both(24))) for fn in (lacks, fast)]
         assert made[0] == made[1]
