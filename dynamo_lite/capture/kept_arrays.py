@@ -4,7 +4,7 @@
 
 Enters a graph that is complete. Raises Retry, and has lists of arrays known otherwise from then on, where it may store
 into an array that it puts into a list. What is in lists from outside the program looks at when it takes it
-(csrc/program/machine_lists.c), and nothing stores into an array that was taken (numpy_rules.note_written).
+(csrc/program/machine_lists.c), and nothing stores into an array that was taken (written.py).
 """
 
 from __future__ import annotations

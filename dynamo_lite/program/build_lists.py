@@ -189,6 +189,8 @@ class ListBuilder(FunctionBuilder):
         words = [target.value, key.value]
         if not step.of_list and (not isinstance(value, Reg) or any(tag != 0 for tag in step.tags)):
             raise NotCompiled("a number, or under one, which something else may hold, maybe in a dict")
+        self.replaces |= not step.of_list
+        self.require_kept()
         if isinstance(value, Reg):
             item, name = self.list_in(value.index, frame), "list_put" if step.of_list else "container_put"
             self.helper(name, (*words, item.value), failure=abi.RETURNED_INDEX)
