@@ -540,12 +540,20 @@ def test_how_long_comparisons_hold() -> None:
         while t + dt < 2 * end - dt:
             t += dt
 
+    def of_functions(x: float, old: float, i: int, xs: Any) -> None:
+        while abs(x - old) / 2 > 1e-3 and i < len(xs):
+            i += 1
+
+    def of_others(x: float) -> None:
+        while float(x) > 1e-3:
+            x /= 2
+
     def of_many(t: float, a: Any) -> None:
         while t < a + a + a + a + a + a + a + a + a + a:
             t += 1
 
     compared = {}
-    for function in (steps, leaves, found, asked, both, of_objects, computed, of_many):
+    for function in (steps, leaves, found, asked, both, of_objects, computed, of_functions, of_others, of_many):
         code = decode(function.__code__)
         (header, *_) = [one.header for one in loops(code) if one.over != "for"]
         compared[function.__name__] = comparisons(code, header)
@@ -553,10 +561,12 @@ def test_how_long_comparisons_hold() -> None:
         "steps": 1,
         "leaves": 1,
         "found": 0,
-        "asked": 0,
+        "asked": 1,
         "both": 2,
         "of_objects": 1,
         "computed": 1,
+        "of_functions": 2,
+        "of_others": 1,
         "of_many": 0,
     }
 
@@ -574,6 +584,14 @@ def test_how_long_comparisons_hold() -> None:
         names = {"t": t, "end": 1.0, "dt": 0.05}
         looks = [whiles.rounds_left(9, lambda: compared["computed"], (names,), int(20 * t))]
         assert looks == [expected if expected is None else pytest.approx(expected)]
+
+    for x, i, expected in ((1.0, 0, None), (-0.5, 10, 9.96), (0.25, 20, 20.0), (0.0625, 30, 10.0), (0.0625, 40, None)):
+        names = {"x": x, "old": 0.0, "i": i, "xs": np.zeros(40)}
+        assert whiles.rounds_left(10, lambda: compared["of_functions"], (names,), i) == expected
+    for x, xs in ((1.0, "ab"), (0.5, np.array(3.0)), (0.25, {})):
+        names = {"x": x, "old": x, "i": 3, "xs": xs, "abs": min}  # another function of that name
+        assert whiles.rounds_left(11, lambda: compared["of_functions"], (names,), int(4 / x)) is None
+        assert whiles.rounds_left(12, lambda: compared["of_others"], (names,), int(4 / x)) is None
 
     class Mine(float):
         def __float__(self) -> float:
