@@ -87,9 +87,12 @@ def _loaded(code: Code, end: int, deep: int = 4) -> tuple[Instr, ...]:
     last = code.instrs[end] if end >= 0 and deep else None
     if last is not None and last.op == "CALL" and last.arg == 1:
         number = _loaded(code, end - 1, deep - 1)
-        function = _loaded(code, end - 1 - len(number), deep - 1) if number else ()
-        null = code.instrs[end - 1 - len(number) - len(function)]
-        return (null, *function, *number, last) if function and null.op == "PUSH_NULL" else ()
+        before = end - 1 - len(number)
+        is_after = before >= 0 and code.instrs[before].op == "PUSH_NULL"  # NB: behind what is called from 3.13 on
+        function = _loaded(code, before - is_after, deep - 1) if number else ()
+        begin = before - len(function)
+        is_called = bool(function) and (is_after or code.instrs[begin].op == "PUSH_NULL")
+        return code.instrs[begin : end + 1] if is_called else ()
     if last is not None and last.op == "BINARY_OP" and last.arg in _ARITHMETIC:
         second = _loaded(code, end - 1, deep - 1)
         first = _loaded(code, end - 1 - len(second), deep - 1) if second else ()

@@ -676,6 +676,44 @@ def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_w
     assert round(expected[-1], -1) == 1000.0
 
 
+def test_what_segments_gain_little_promises_little_of_other_arrays() -> None:
+    limits = policy.Thresholds(budget_known=2.0, budget_numbers=10.0, least_gain=0.2, long_segments=0.001)
+    watch, arrays, numbers = Watch(limits), _C.Round(), _C.Round()
+    expected: dict[Any, float] = {}
+    watch.budget.expects = lambda loop, seconds, known: expected.update({loop: seconds})  # type: ignore[assignment,method-assign]
+    for round_, kind in ((arrays, LoopKind(0)), (numbers, LoopKind(OF_NUMBERS))):
+        watch.expectations.kinds[round_], watch.expectations.looked_into[round_] = kind, [round_]
+        watch.expectations.expected[round_] = time.process_time() + 100.0, 0.0, 0.0
+        watch.expectations._expect(round_)
+    assert (round(expected[arrays], -1), round(expected[numbers], -1)) == (200.0, 1000.0)
+    for times, promised in (
+        ([], 200.0),
+        ([(0.0005, 0.0004)], 200.0),  # too short to tell
+        ([(0.0005, 0.0004), (0.0015, 0.0014)], 100.0),
+        ([(0.002, 0.0001)], 200.0),
+        ([(0.002, 0.003)], 0.0),
+    ):
+        watch.expectations.weigh(times)
+        assert (round(expected[arrays], -1), round(expected[numbers], -1)) == (promised, 1000.0)
+
+
+def test_an_inner_loop_that_takes_no_time_says_nothing_of_the_one_around_it() -> None:
+    class Rounds:
+        def __init__(self, plain: int, n_plain: int) -> None:
+            self.plain, self.n_plain = plain, n_plain
+
+    watch = Watch(policy.THRESHOLDS)
+    expectations: Any = watch.expectations
+    around, numbers = Rounds(10_000_000, 5), Rounds(0, 0)
+    expectations.kinds |= {around: LoopKind(0), numbers: LoopKind(OF_NUMBERS, 4)}
+    expectations.looked_into[around] = [numbers, around]
+    assert not expectations._is_numeric(around)
+    numbers.plain, numbers.n_plain = 100_000, 50
+    assert not expectations._is_numeric(around)
+    numbers.plain = 1_000_000
+    assert expectations._is_numeric(around)
+
+
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
     watch = Watch(policy.Thresholds(heart=0.0, heart_waits=2))
     codes = [f.__code__ for f in (loop, until, nested, sharing)]
