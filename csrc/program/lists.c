@@ -129,8 +129,9 @@ dl_build_take(DlBuilder *builder, PyObject *object, DlTakeStep *step)
         return -1;
     }
     int most = step->kind == DL_TAKE_ARRAY ? 1 + DL_MOST_TAKEN : 2;
-    int n_places = step->kind == DL_TAKE_COPY || step->kind == DL_TAKE_ARRAY ? step->n : step->kind == DL_TAKE_OF_TUPLE ? 2 : 1;
-    if (step->n > most || step->n != n_places || (step->kind == DL_TAKE_ARRAY && step->n == 0)) {
+    int is_open = step->kind == DL_TAKE_COPY || (step->kind == DL_TAKE_ARRAY && step->n > 0);
+    int n_places = is_open ? step->n : step->kind == DL_TAKE_OF_TUPLE ? 2 : 1;
+    if (step->n > most || step->n != n_places) {
         return dl_build_refuse(builder, "not the places of a list", object);
     }
     return dl_build_set(builder, step->dst, object);

@@ -677,6 +677,9 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     for (int i = 0; i < self->n_rooms; i++) {
         free(watch.rooms[i].memory);
     }
+    for (npy_intp i = 0; i < watch.n_made; i++) {
+        Py_XDECREF(watch.made[i]);
+    }
     PyMem_Free(watch.made);
     Py_XDECREF(watch.lists);
     for (int i = 0; i < DL_MOST_KEPT; i++) {

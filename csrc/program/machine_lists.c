@@ -169,10 +169,16 @@ dl_object_is_other_array(const DlRun *run, PyObject *object, int type, int nd, c
     }
     PyArrayObject *array = (PyArrayObject *)object;
     PyArray_Descr *descr = PyArray_DESCR(array);
-    int is_alike = descr->type_num == type && dl_numpy_plain(descr) && PyArray_NDIM(array) == nd
-                   && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array);
+    int is_alike = descr->type_num == type && dl_numpy_plain(descr) && PyArray_NDIM(array) == nd && PyArray_ISALIGNED(array);
     if (!is_alike || !PyArray_CompareLists(PyArray_DIMS(array), shape, nd)) {
         return 1;
+    }
+    npy_intp stride = PyDataType_ELSIZE(descr); /* NB: along an axis of size 1, too, which results would show */
+    for (int axis = nd - 1; axis >= 0; axis--) {
+        if (PyArray_STRIDE(array, axis) != stride) {
+            return 1;
+        }
+        stride *= shape[axis] ? shape[axis] : 1;
     }
     const DlRun *outermost = run->outermost;
     DlBytes own = dl_bytes_of(PyArray_BYTES(array), PyDataType_ELSIZE(descr), nd, shape, PyArray_STRIDES(array));

@@ -34,8 +34,8 @@ int32_t dl_list_scalar(PyObject *list, int64_t index, npy_intp type, int64_t *bi
 /* dict[key] = item, which a decline undoes if the dict is not the program's own (lists.c). */
 DlStatus dl_dict_store(DlRun *run, PyObject *dict, PyObject *key, PyObject *item);
 
-/* Whether an object is no array of that type and shape, packed in C order, or one that may show memory which the program
- * writes. */
+/* Whether an object is no array of that type and shape with the strides of a new one in C order, or one that may show
+ * memory which the program writes. */
 int dl_object_is_other_array(const DlRun *run, PyObject *object, int type, int nd, const npy_intp *shape);
 
 /* The origin (abi.def) of an object that is kept. */

@@ -35,8 +35,9 @@ append_made(DlMachineRun *watch, PyObject *list, PyObject *object)
         watch->made = made;
         watch->room_made = room;
     }
-    watch->made[watch->n_made] = object;
-    return dl_append_object(list, object) ? 0 : DL_FIRST_ORIGIN + watch->n_made++;
+    watch->made[watch->n_made] = Py_XNewRef(object);
+    npy_intp made = DL_FIRST_ORIGIN + watch->n_made++;
+    return dl_append_object(list, object) ? 0 : made;
 }
 
 /* Append a NumPy scalar to a list: that with that origin, or (0) a new one. As append_made. */
@@ -82,8 +83,8 @@ dl_machine_append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp
 
 /* The array with that origin, or (0) a new one with a copy of packed memory, as scalar_object. */
 int32_t
-dl_machine_array_object(npy_intp *block, npy_intp place, npy_intp type, npy_intp origin, PyObject **object, const char *data, npy_intp nd,
-                        npy_intp first, npy_intp second, npy_intp third)
+dl_machine_array_object(npy_intp *block, npy_intp place, npy_intp type, npy_intp origin, PyObject **object,
+                        const char *data, npy_intp nd, npy_intp first, npy_intp second, npy_intp third)
 {
     DlMachineRun *watch = dl_machine_run_of(block);
     npy_intp shape[] = {first, second, third};
@@ -114,7 +115,7 @@ dl_machine_dict_item(npy_intp *block, npy_intp place, PyObject *dict, int64_t ke
 int32_t
 dl_machine_container_put(npy_intp *block, PyObject *container, int64_t key, PyObject *object)
 {
-    DlRun *run = (dl_machine_run_of(block))->run;
+    DlRun *run = dl_machine_run_of(block)->run;
     if (!PyDict_CheckExact(container)) {
         return dl_machine_list_put(block, container, key, object);
     }

@@ -1,4 +1,5 @@
-/* One run of a machine loop under way: what the functions that its code calls know of it (machine.c, machine_objects.c). */
+/* One run of a machine loop under way: what the functions that its code calls know of it (machine.c,
+ * machine_objects.c). */
 #ifndef DL_MACHINE_RUN_H
 #define DL_MACHINE_RUN_H
 
@@ -18,7 +19,7 @@ typedef struct {
     int leaves;      /* it is the loop that can be left */
     DlRoom rooms[DL_MOST_ROOMS];
     const DlLoopStep *step;
-    PyObject **made; /* borrowed from lists: the NumPy scalars and arrays that appends have made */
+    PyObject **made; /* owned: the NumPy scalars and arrays that appends have made */
     npy_intp n_made, room_made;
     PyObject *lists; /* the lists that the code has made, or NULL */
     PyObject *kept[DL_MOST_KEPT]; /* owned, or NULL: what it keeps until it keeps something else in that place */

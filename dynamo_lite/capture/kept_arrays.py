@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynamo_lite.capture.state import Retry, Tracer
+from dynamo_lite.capture.object_lists import begin_again
+from dynamo_lite.capture.state import Tracer
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import origins, outside, written_by
@@ -23,8 +24,8 @@ _KEEPS = frozenset(("append", "put_item", "new_container"))
 def check_kept(tracer: Tracer) -> None:
     """Raise Retry where the graph takes arrays of lists, and may write to one that it puts into a list."""
     if tracer.restraints.arrays and _takes(tracer.root) and not _are_apart(tracer.root):
-        tracer.restraints.objects = tracer.restraints.arrays = False
-        raise Retry
+        tracer.restraints.arrays = False
+        begin_again(tracer)
 
 
 def _takes(graph: Graph) -> bool:

@@ -318,7 +318,7 @@ def inplace(machine: Machine, op: str, lhs: ArrayValue, rhs: Value) -> Value:
     return lhs
 
 
-# -- stores --------------------------------------------------------------------------------------
+# -- what loops carry ------------------------------------------------------------------------------
 
 
 def carried(machine: Machine, value: ArrayValue) -> bool:

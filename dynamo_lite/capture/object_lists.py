@@ -18,7 +18,7 @@ the object that its node gives (ItemRead), as long as that node is at hand, and 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from dynamo_lite import ops
 from dynamo_lite._C import abi
@@ -74,7 +74,7 @@ _MOST_KNOWN = 4096  # and of one of constants, which is copied
 _DONE = frozenset({"list.append", "list.pop", "list.copy"})  # by `method`, below
 _BY_OBJECTS = frozenset(  # of breaks that such lists may do away with
     {"loop-list", "loop-state", "side-effect-container", "loop-over-unknown-iterator", "unsupported-operation"}
-    | {"loop-dependent", "long-list", "list-length", "data-dependent-number", "python-call"}
+    | {"loop-dependent", "long-list", "list-length", "listed-array", "data-dependent-number", "python-call"}
 )
 
 
@@ -98,6 +98,11 @@ def try_objects(tracer: Tracer, reason: str, detail: str = "") -> None:
         restraints.objects = False
     else:
         return
+    begin_again(tracer)
+
+
+def begin_again(tracer: Tracer) -> NoReturn:
+    """Raise Retry, with what loops have learned of lists forgotten."""
     for plan in tracer.plans.values():
         plan.cells.clear()
         plan.lists.clear()
@@ -133,7 +138,7 @@ def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
     most = _MOST_KNOWN if _constants(tracer, value) else _MOST
     is_of_scalars = SCALARS in kinds and kinds <= {SCALARS, *_OF}
     is_alike = not kinds or is_of_scalars or (len(kinds) == 1 and None not in kinds)
-    return of_arrays or (len(value.known) <= most and is_alike)
+    return len(value.known) <= most and (of_arrays or is_alike)
 
 
 def _holds_arrays(tracer: Tracer, value: Value) -> bool:
@@ -668,6 +673,7 @@ LENGTH.append(length)
 
 
 __all__ = [
-    *("as_list_like", "convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join", "length"),
+    *("as_list_like", "begin_again", "convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join"),
+    "length",
     *("method", "next_of", "put", "try_objects", "unpack"),
 ]

@@ -36,7 +36,7 @@ def note_written(machine: Machine, target: Node) -> None:
 def _require_own(root: Node) -> None:
     """Break where an array is written that has been taken of a list: nobody knows what shows its memory."""
     if root.op == "object_array":
-        raise Break("loop-list", "a store into an array that is in a list")
+        raise Break("listed-array", "a store")
 
 
 def note_carried_written(machine: Machine, loop: Node, place: int) -> None:

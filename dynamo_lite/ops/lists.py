@@ -248,7 +248,6 @@ define(
 )
 
 
-
 def _infer_array(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     one, *shape = args
     if not isinstance(one, Node) or one.array_type != LIST or any(isinstance(size, Node) for size in shape):
@@ -257,10 +256,10 @@ def _infer_array(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate
 
 
 def as_array_of(found: Any, dtype: np.dtype[Any], shape: Sequence[Any]) -> Any:
-    """An object that has to be an array of exactly that type and shape, which lies packed in C order."""
+    """An object that has to be an array of exactly that type and shape, with the strides of a new one in C order."""
     if type(found) is not np.ndarray or found.dtype is not dtype or found.shape != tuple(shape):
         raise TypeError("no array of that type and shape")
-    if not found.flags.c_contiguous or not found.flags.aligned:
+    if not found.flags.aligned or found.strides != np.empty(found.shape, dtype).strides:
         raise TypeError("an array that lies otherwise")
     return found
 

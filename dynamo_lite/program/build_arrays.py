@@ -79,13 +79,12 @@ def with_origin(value: Register, origin: Value | None) -> Register:
 
 
 class ArrayBuilder(VectorBuilder):
-    """Whole arrays and lists. forward: some operation tells an array that is reversed. borrows: the lists have what is
-    appended; replaces: a store may take something out of a list or dict. sized: numbers that are sizes,
+    """Whole arrays and lists. forward: some operation tells an array that is reversed. sized: numbers that are sizes,
     with the axes. phis: what each that is handed on may be."""
 
     def __init__(self, elementwise: Elementwise, asks: str) -> None:
         super().__init__(elementwise, asks)
-        self.forward = self.borrows = self.replaces = False
+        self.forward = False
         self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
         self.sized: dict[Value, frozenset[Axis]] = {}
 
@@ -160,18 +159,11 @@ class ArrayBuilder(VectorBuilder):
         if before is None:
             raise NotCompiled("nobody can tell which object it is")
         kind = self.constant(INT64, int(what[0].dtype.num))
-        self.borrows = True
-        self.require_kept()
         after = self.helper(name, (target.value, kind, before, *what), INT64)
         assert after is not None
         self.decline_if(self.op("equal", after, self.constant(INT64, 0)), abi.RETURNED_FAILED)
         if not _known(before):
             self.set_origin(index, after, frame)
-
-    def require_kept(self) -> None:
-        """What is appended lives as long as it is in the list: nothing may take it out again."""
-        if self.borrows and self.replaces:
-            raise NotCompiled("an append to a list that may lose the item")
 
     def set_origin(self, index: int, origin: Value | None, frame: Frame) -> None:
         """Note which object a register is; of others that may be the same one nobody can tell any more."""

@@ -3,8 +3,8 @@
 What is taken of a list, and each list that is made, is kept in a place of its own until the same step runs again, so
 that it lives though the list gets another item there, unless it is not used any more then; what a loop carries has a
 place, too (csrc/program/machine_lists.c). An item of which nobody wants more than the number is read at once. A NumPy
-scalar that is taken of a list, or put into one, is kept as well: its origin is minus its address. Of an array that is
-taken the elements are copied into a room.
+scalar that is taken of a list, or put into one, is kept as well: its origin is minus its address. So is an array that
+is put into one; of one that is taken the elements are copied into a room.
 
 INVARIANT: a list is changed by functions that note that in the journal, but for appends to one of which it knows
 already (List.noted).
@@ -47,12 +47,13 @@ _LIMITS = {abi.READ_BOOL: (0, 1), abi.READ_IS_FLOAT: (0, 1), abi.READ_LENGTH: (0
 
 
 class ListBuilder(FunctionBuilder):
-    """Lists beside arrays. kept: how many objects are kept. keeps_scalars: whether NumPy scalars are among them."""
+    """Lists beside arrays. kept: how many objects are kept. keeps_objects: whether NumPy scalars or arrays are among
+    them."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # type: ignore[arg-type]
         self.kept = 0
-        self.keeps_scalars = False
+        self.keeps_objects = False
 
     def keep_place(self) -> Value:
         self.kept += 1
@@ -120,7 +121,7 @@ class ListBuilder(FunctionBuilder):
             return NumpyScalar(self.computed("list_scalar", words, dtype, abi.RETURNED_NUMBER), None)
         one = self.list_in(step.list, frame).value
         value = self.computed("object_scalar", [one, what], dtype, abi.RETURNED_NUMBER)
-        self.keeps_scalars = True
+        self.keeps_objects = True
         return NumpyScalar(value, self.computed("object_origin", [one], INT64))
 
     def array_taken(self, step: Take, frame: Frame) -> Array:
@@ -146,7 +147,7 @@ class ListBuilder(FunctionBuilder):
         one = self.computed("scalar_object", words, OBJECT, abi.RETURNED_FAILED)
         if origin.number is None or origin.number == 0:
             self.set_origin(value.index, self.computed("object_origin", [one], INT64), frame)
-        self.keeps_scalars = True
+        self.keeps_objects = True
         return List(one)
 
     def array_object(self, value: Reg, array: Array, frame: Frame) -> List:
@@ -160,7 +161,7 @@ class ListBuilder(FunctionBuilder):
         one = self.computed("array_object", (*what, *self.as_words(array.sizes)), OBJECT, abi.RETURNED_FAILED)
         if origin.number is None or origin.number == 0:
             self.set_origin(value.index, self.computed("object_origin", [one], INT64), frame)
-        self.keeps_scalars = True
+        self.keeps_objects = True
         return List(one)
 
     def with_objects(self, step: Put, frame: Frame) -> Put:
@@ -189,8 +190,6 @@ class ListBuilder(FunctionBuilder):
         words = [target.value, key.value]
         if not step.of_list and (not isinstance(value, Reg) or any(tag != 0 for tag in step.tags)):
             raise NotCompiled("a number, or under one, which something else may hold, maybe in a dict")
-        self.replaces |= not step.of_list
-        self.require_kept()
         if isinstance(value, Reg):
             item, name = self.list_in(value.index, frame), "list_put" if step.of_list else "container_put"
             self.helper(name, (*words, item.value), failure=abi.RETURNED_INDEX)
@@ -227,13 +226,13 @@ class ListBuilder(FunctionBuilder):
                 self.helper("keep", (self.keep_place(), one.value), failure=abi.RETURNED_FAILED)
         for place, one in zip(places, lists, strict=True):
             self.helper("keep", (place, one.value), failure=abi.RETURNED_FAILED)
-        if not self.keeps_scalars:
+        if not self.keeps_objects:
             return
         origins = [
-            final.origin
+            origin
             for final, first in zip(finals, before, strict=True)
-            if isinstance(final, NumpyScalar) and final.origin is not None and final.origin.number is None
-            if not isinstance(first, NumpyScalar) or final.origin is not first.origin
+            if isinstance(final, NumpyScalar | Array) and (origin := origin_of(final)) is not None
+            if origin.number is None and (not isinstance(first, NumpyScalar | Array) or origin is not origin_of(first))
         ]
         for _ in range(2 if len(origins) > 1 else 1):
             for origin in origins:

@@ -11,11 +11,12 @@ import pytest
 
 import dynamo_lite
 from tests.programs.loop_cases import BACKENDS, OPTIONS, table
+from tests.programs.random_array_lists import outcome
 
 PROGRAMS, program = table()
 
 
-def arrays(n: int, size: int = 4, seed: int = 0) -> list[Any]:
+def arrays(n: int, size: Any = 4, seed: int = 0) -> list[Any]:
     generator = np.random.default_rng(seed)
     return [generator.normal(size=size) for _ in range(n)]
 
@@ -97,6 +98,20 @@ def a_dict(ws, x):
     return d, hs
 
 
+@program(both)
+def carries_what_it_has_put_elsewhere(ws, x):
+    d = {0: x}
+    last, before = x * 2.0, x * 3.0
+    for t in range(len(ws)):
+        new = last * 0.5 + before
+        d[t % 2] = new  # which the next iterations take out again, and go on with
+        ws[t % 3] = before
+        before, last = last, new
+    for t in range(len(ws)):
+        ws[t] = ws[t - 1] + last
+    return d, last, before, ws
+
+
 @program(lambda n: (n, arrays(1)[0]))
 def made_by_a_comprehension(n, x):
     vs = [np.zeros(4) for _ in range(n)]
@@ -112,26 +127,6 @@ def made_of_none(n, x):
     for i in range(1, n):
         vs[i] = vs[i - 1] * 0.9 + x
     return vs
-
-
-def described(value: Any, seen: dict[int, int]) -> Any:
-    """A value with its bits and layout, and which arrays are one."""
-    if isinstance(value, np.ndarray):
-        which = seen.setdefault(id(value), len(seen))
-        return which, value.dtype.str, value.shape, value.strides, value.tobytes(), value.flags.writeable
-    if isinstance(value, list | tuple):
-        return type(value), [described(one, seen) for one in value]
-    if isinstance(value, dict):
-        return [(key, described(one, seen)) for key, one in value.items()]
-    return type(value), repr(value)
-
-
-def outcome(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    try:
-        result = fn(*args)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        result = type(error), str(error)
-    return described((args, result), {})
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -159,6 +154,7 @@ def _with(odd: Any, n: int) -> tuple[Any, ...]:
 
 
 ODD = {
+    "the first of them": lambda n: (lambda ws: (ws, ws[0]))(arrays(n)),
     "one of them": lambda n: (lambda ws: (ws, ws[7]))(arrays(n)),
     "parts of one array": _shared,
     "two names": lambda n: (lambda ws: ([*ws[:9], ws[4], *ws[9:]], ws[2]))(arrays(n)),
@@ -225,6 +221,49 @@ def test_arrays_that_lie_otherwise_or_are_none(fn: Callable[..., Any], odd: str,
     fast = dynamo_lite.compile(fn, backend=backend, options={**OPTIONS, "recompile_limit": 100})
     for make in (both, ODD[odd], both, ODD[odd]):
         assert outcome(fn, make(24)) == outcome(fast, make(24))
+
+
+def adds(ws, x):
+    s = x * 0.0
+    for t in range(1, len(ws)):
+        y = ws[t] * 2.0
+        s = s + ws[t - 1]
+    return y, s, ws[t] + ws[t - 1]
+
+
+ODD_STRIDES = {  # of the axis of size 1, which results show
+    "a new axis": lambda: [one[None, :] for one in arrays(24)],
+    "a long step": lambda: [np.ndarray((1, 4), float, np.arange(400.0), 0, (800, 8)) for _ in range(24)],
+    "a single one": lambda: [*arrays(23, (1, 4)), np.arange(4.0)[None, :]],
+    "columns": lambda: [one[:, None] for one in arrays(24)],
+    "empty": lambda: arrays(24, (0, 4)),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("odd", ODD_STRIDES)
+@pytest.mark.parametrize("fn", [adds, stores], ids=lambda fn: fn.__name__)
+def test_strides_along_axes_of_size_one(fn: Callable[..., Any], odd: str, backend: str) -> None:
+    fast = dynamo_lite.compile(fn, backend=backend, options={**OPTIONS, "recompile_limit": 100})
+    for make in (lambda: arrays(24, (1, 4)), ODD_STRIDES[odd]) * 2:
+        first = make()[0]
+        made = [outcome(one, (make(), np.ones(first.shape))) for one in (fn, fast)]
+        assert made[0] == made[1]
+
+
+def test_a_store_into_an_array_of_a_list_says_why_it_breaks() -> None:
+    def last_of_them(ws, x):
+        s = x * 0.0
+        for t in range(len(ws)):
+            h = ws[t]
+            s = s + h
+        h += 1.0
+        return s
+
+    found = dynamo_lite.explain(last_of_them, options=OPTIONS)(*both(24))
+    assert [one.id for one in found.breaks] == ["listed-array"], found
+    made = [outcome(one, both(24)) for one in (last_of_them, dynamo_lite.compile(last_of_them, options=OPTIONS))]
+    assert made[0] == made[1]
 
 
 def which_is(ws, x):
