@@ -2,7 +2,7 @@
 
 Enters a call in canonical form; leaves it as it is to be appended. A reduction along a few rows or columns is taken
 apart by lower/columns.py, an einsum over a few products by lower/products.py: its operands have to lie packed for that,
-which says in what order NumPy adds the products.
+which says in what order NumPy adds the products. Of constant places along one, lower/assemble.py makes stores.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import is_symbolic, make
 from dynamo_lite.ops.calls import labels_of
+from dynamo_lite.ops.index import axis_of_places, short_places
 from dynamo_lite.ops.reductions import ONE_BY_ONE
 
 _OF_ROWS = frozenset(((2, 1), (2, 0), (3, 2), (3, 0)))  # how many axes there are, and which one is reduced
@@ -30,6 +31,8 @@ def fix_short_axes(tracer: Tracer, bound: ops.Bound) -> ops.Bound:
         return bound
     if bound.op == "reduce":
         _fix_rows(tracer, bound)
+    elif (axis := axis_of_places(bound) if short_places(bound) is not None else None) is not None:
+        _fix_axis(tracer, bound, axis)
     elif bound.op == "einsum" and _fix_labels(tracer, bound):
         return replace(bound, params=bound.params | {"packed": True})
     return bound
@@ -49,6 +52,16 @@ def _fix_rows(tracer: Tracer, bound: ops.Bound) -> None:
         is_short = min(others) >= least or (len(shape) == 3 and max(others) >= MANY)  # of many small matrices, too
         if sizes[axis] <= ONE_BY_ONE and is_short:
             tracer.specialise(NumberValue(None, shape[axis]))
+
+
+def _fix_axis(tracer: Tracer, bound: ops.Bound, axis: int) -> None:
+    """Fix the length of the short axis of which an index picks constant places."""
+    (node, _) = bound.args
+    assert isinstance(node, Node)
+    size = node.array_type.shape[axis]
+    is_open = is_symbolic(size) and not any(map(tracer.varies, node.array_type.shape))
+    if is_open and int(tracer.hint(size)) <= ONE_BY_ONE:  # type: ignore[arg-type]
+        tracer.specialise(NumberValue(None, size))
 
 
 def _fix_labels(tracer: Tracer, bound: ops.Bound) -> bool:
