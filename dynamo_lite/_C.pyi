@@ -350,6 +350,9 @@ def has_other_threads() -> bool:
 def searchsorted(vector: np.ndarray[Any, Any], keys: Any, side: str, /) -> Any:
     """What vector.searchsorted(keys, side) gives."""
 
+def products_by(way: int, is_dot: bool, a: Any, b: Any, /) -> Any:
+    """The product of two arrays of doubles, its products added in that way; None where NumPy is to be asked."""
+
 def argmax(array: Any, axis: int, keepdims: bool, /) -> Any:
     """What array.argmax(axis, keepdims=keepdims) gives."""
 

@@ -1,0 +1,121 @@
+"""Products of many small matrices, and of a long and a small one: NumPy's bits, and who multiplies."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import _C
+from dynamo_lite.ops.products import COLUMNS, ROWS, STACK, way_of_product
+from tests.copies import copies_of
+from tests.oracle import Conditions, require_equal
+
+SPECIAL = (0.0, -0.0, 1.5, np.inf, -np.inf, np.nan, -np.nan, 1e308, 5e-324, 1e-200)
+MANY = 37
+
+
+def numbers(*shape: int) -> Any:
+    random = np.random.default_rng(sum(shape))
+    return random.normal(size=shape) * 4.0 ** random.integers(-9, 9, shape)
+
+
+def lying(order: str, *shape: int) -> Any:
+    """Matrices of which each lies packed in this order."""
+    return numbers(*shape) if order == "C" else numbers(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)
+
+
+def product(a: Any, b: Any) -> Any:
+    return a @ b, np.matmul(a, b) + 1.0
+
+
+def dot(a: Any, b: Any) -> Any:
+    return a.dot(b), np.dot(a, b) * 2.0
+
+
+def same(function: Callable[..., Any], *arrays: Any) -> None:
+    for conditions in (Conditions(), Conditions({"all": "ignore"}), Conditions({"all": "raise"})):
+        require_equal(
+            function,
+            copies_of(*arrays),
+            compile=dynamo_lite.compile,
+            compile_options={"options": {"cost_model": False}},
+            conditions=conditions,
+            calls=3,
+        )
+
+
+@pytest.mark.parametrize(("p", "k", "q"), list(itertools.product((1, 2, 3, 4, 5), (1, 2, 3, 4), (1, 3, 4))))
+def test_stacks(p: int, k: int, q: int) -> None:
+    for first, second in ("CC", "CF", "FC", "FF"):
+        a, b = lying(first, MANY, p, k), lying(second, MANY, k, q)
+        same(product, a, b)
+        same(product, a[0], b)
+        same(product, a, b[0])
+        same(product, a[::2], b[::-2])
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+@pytest.mark.parametrize("count", [15, 16, 100, 1003])
+def test_long_matrices(size: int, count: int) -> None:
+    for order, width in itertools.product("CF", (1, 2, 3, 4, 5)):
+        same(product, numbers(count, size), lying(order, size, width))
+        same(dot, numbers(count, size), lying(order, size, width))
+        same(product, numbers(width, size), lying(order, size, count))
+        same(dot, numbers(size, width).T, lying(order, width, count).T.copy().T)
+
+
+@pytest.mark.parametrize("special", SPECIAL)
+def test_special_numbers(special: float) -> None:
+    for number in (special, -special):
+        a, b = numbers(MANY, 3, 3), numbers(MANY, 3, 3)
+        a[3, 1], b[5, :, 2] = special, number
+        same(product, a, b)
+        same(product, a, b[:, :, :1].copy())
+        same(dot, a.reshape(-1, 3), b[5])
+        a[...] = special
+        same(product, a, b)
+
+
+def test_products_with_transposes_of_one_array() -> None:
+    x = numbers(MANY, 3, 3)
+    same(lambda x: (x @ x, x @ x.transpose(0, 2, 1), x.transpose(0, 2, 1) @ x), x)
+    same(lambda x: (x[0].T @ x[0], x[0] @ x[0].T), x)
+
+
+def test_others_stay_with_numpy() -> None:
+    x = numbers(MANY, 4, 4)
+    same(product, x[:, :3, :3], x[:, 1:, 1:])
+    same(product, x[:, ::2], x[:, :, ::2])
+    same(product, x.astype("f4"), x.astype("f4"))
+    same(product, x.astype(int), x.astype(int))
+    same(product, x + 1j, x - 1j)
+    same(product, x.reshape(MANY, 1, 4, 4), x[:3])
+    same(product, x[:1], x)
+
+
+def test_ways_are_those_of_numpy() -> None:
+    for shape, p, k, q in ((STACK, 3, 3, 3), (STACK, 3, 3, 1), (STACK, 4, 4, 1), (ROWS, 1, 3, 3), (COLUMNS, 3, 3, 1)):
+        way = way_of_product(False, shape, False, False, p, k, q)
+        sizes = {STACK: ((50, p, k), (50, k, q)), ROWS: ((50, k), (k, q)), COLUMNS: ((p, k), (k, 50))}[shape]
+        a, b = (numbers(*one) for one in sizes)
+        found = _C.products_by(way, False, a, b) if way >= 0 else None
+        assert found is None or found.tobytes() == np.matmul(a, b).tobytes()
+
+
+def test_products_by_refuses() -> None:
+    a, b = numbers(50, 3, 3), numbers(50, 3, 3)
+    assert _C.products_by(0, True, a, b) is None
+    assert _C.products_by(0, False, a, b[:, :2]) is None
+    assert _C.products_by(0, False, a, b[:49]) is None
+    assert _C.products_by(0, False, a.astype("f4"), b.astype("f4")) is None
+    assert _C.products_by(0, False, a[:, ::2], b) is None
+    assert _C.products_by(0, False, numbers(3, 3), numbers(3, 3)) is None
+    a[7] = np.nan
+    assert _C.products_by(0, False, a, b) is None
+    with pytest.raises(TypeError):
+        _C.products_by(0, False, [1.0], b)
