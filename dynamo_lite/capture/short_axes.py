@@ -75,7 +75,8 @@ def _fix_labels(tracer: Tracer, bound: ops.Bound) -> bool:
         return False
     if list(map(len, terms)) != list(map(len, shapes)):
         return False
-    sizes = {label: size for one in zip(terms, shapes, strict=True) for label, size in zip(*one, strict=True)}
+    labelled = [pair for one in zip(terms, shapes, strict=True) for pair in zip(*one, strict=True)]
+    sizes = dict(labelled)
     if 1 in sizes.values() or any(map(tracer.varies, sizes.values())):
         return False
     hints = {label: int(tracer.hint(size)) for label, size in sizes.items()}  # type: ignore[arg-type]
@@ -88,7 +89,7 @@ def _fix_labels(tracer: Tracer, bound: ops.Bound) -> bool:
         return False
     if not all(is_packed(tracer, node, "C") for node in nodes):
         return False
-    for label, size in sizes.items():
+    for label, size in labelled:
         if label in short and is_symbolic(size):
             tracer.specialise(NumberValue(None, size))
         elif label in long and not tracer.relate(make("ge", size, 2)):

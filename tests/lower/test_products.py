@@ -27,6 +27,8 @@ FEW: dict[str, tuple[tuple[int, ...], ...]] = {
     "in,in->n": ((3, N), (3, N)),
     "ai,ixy->axy": ((4, 2), (2, N, 9)),
     "nij->ni": ((N, 4, 3),),
+    "nii": ((N, 3, 3),),
+    "nii->n": ((N, 4, 4),),
     "...i,i->...": ((N, 5), (5,)),
     "ni,i,n->n": ((N, 5), (5,), (N,)),
     "ij,njk,kl->nil": ((2, 2), (N, 2, 2), (2, 2)),
@@ -122,7 +124,7 @@ def test_what_is_stored_meanwhile() -> None:
     [
         ("ij,jk->ik", ((N, 8), (8, 8))),  # many products
         ("nk,nd->kd", ((N, 3), (N, 2))),  # a long sum
-        ("nii->n", ((N, 3, 3),)),
+        ("nnj->n", ((N, N, 3),)),  # a long diagonal
         ("ni,nj->jn", ((N, 3), (N, 2))),
     ],
 )
