@@ -272,7 +272,12 @@ describe(Products *all, int orders[2], const DlReg *a, const DlReg *b)
     if (orders[0] < 0 || orders[1] < 0 || is_transpose) {
         return 0; /* NB: of a matrix and its own transpose BLAS computes one half */
     }
-    if (a->nd == 3 || b->nd == 3) {
+    if (a->nd == 3 && b->nd == 2 && p >= LEAST && q >= 2 && q <= MOST && orders[0] == 0 && a_steps[0] == p * k) {
+        all->shape = ROWS; /* an image and a matrix: BLAS gets each of its rows as a long matrix */
+        all->count = a->shape[0] * p;
+        p = 1;
+    }
+    else if (a->nd == 3 || b->nd == 3) {
         all->shape = STACK;
         all->count = a->nd == 3 ? a->shape[0] : b->shape[0];
         if ((a->nd == 3 && b->nd == 3 && a->shape[0] != b->shape[0]) || p > MOST || q > MOST) {
@@ -298,6 +303,26 @@ describe(Products *all, int orders[2], const DlReg *a, const DlReg *b)
     all->k = (int)k;
     all->q = (int)q;
     return all->count >= LEAST && p > 0 && q > 0;
+}
+
+/* Tell the shape of the result; how many axes it has. */
+static int
+shape_of(npy_intp *shape, const DlReg *a, const DlReg *b)
+{
+    int nd = a->nd > b->nd ? a->nd : b->nd;
+    if (nd == 3) {
+        shape[0] = a->nd == 3 ? a->shape[0] : b->shape[0];
+    }
+    shape[nd - 2] = a->shape[a->nd - 2];
+    shape[nd - 1] = b->shape[b->nd - 1];
+    return nd;
+}
+
+/* Whether np.dot of such arrays is np.matmul's product. */
+static int
+is_matmul(const DlReg *a, const DlReg *b)
+{
+    return a->nd == 2 && b->nd == 2;
 }
 
 /* The way that was found for a form, LEFT_TO_NUMPY, or UNKNOWN with an error set. */
@@ -328,20 +353,15 @@ dl_small_products_run(DlRun *run, const DlCallStep *step, const DlReg *a, const 
     Products all;
     int orders[2], is_dot = step->product == DL_PRODUCT_DOT;
     if (type->descr->type_num != NPY_DOUBLE || type->scalar || a->descr->type_num != NPY_DOUBLE
-        || b->descr->type_num != NPY_DOUBLE || !describe(&all, orders, a, b) || (is_dot && all.shape == STACK)) {
+        || b->descr->type_num != NPY_DOUBLE || !describe(&all, orders, a, b) || (is_dot && !is_matmul(a, b))) {
         return 2;
     }
     int way = way_of(&all, orders, is_dot);
     if (way < 0) {
         return way == UNKNOWN ? -1 : 2;
     }
-    npy_intp shape[3] = {all.count, all.p, all.q};
-    int nd = 3;
-    if (all.shape != STACK) {
-        nd = 2;
-        shape[0] = all.shape == ROWS ? all.count : all.p;
-        shape[1] = all.shape == ROWS ? all.q : all.count;
-    }
+    npy_intp shape[3];
+    int nd = shape_of(shape, a, b);
     PyObject *array = dl_pool_array(run, type->descr, nd, shape, NULL);
     if (array == NULL) {
         return -1;
@@ -372,12 +392,12 @@ products_by(PyObject *Py_UNUSED(module), PyObject *args)
     DlReg regs[2] = {{.nd = PyArray_NDIM(a), .data = PyArray_BYTES(a), .shape = PyArray_DIMS(a), .strides = PyArray_STRIDES(a)},
                      {.nd = PyArray_NDIM(b), .data = PyArray_BYTES(b), .shape = PyArray_DIMS(b), .strides = PyArray_STRIDES(b)}};
     Products all;
-    if (!describe(&all, orders, &regs[0], &regs[1]) || (is_dot && all.shape == STACK)) {
+    if (!describe(&all, orders, &regs[0], &regs[1]) || (is_dot && !is_matmul(&regs[0], &regs[1]))) {
         Py_RETURN_NONE;
     }
-    npy_intp stacked[3] = {all.count, all.p, all.q};
-    npy_intp flat[2] = {all.shape == ROWS ? all.count : all.p, all.shape == ROWS ? all.q : all.count};
-    PyObject *out = all.shape == STACK ? PyArray_SimpleNew(3, stacked, NPY_DOUBLE) : PyArray_SimpleNew(2, flat, NPY_DOUBLE);
+    npy_intp shape[3];
+    int nd = shape_of(shape, &regs[0], &regs[1]);
+    PyObject *out = PyArray_SimpleNew(nd, shape, NPY_DOUBLE);
     if (out != NULL && compute(&all, PyArray_DATA((PyArrayObject *)out), way) != 0) {
         Py_DECREF(out);
         Py_RETURN_NONE;

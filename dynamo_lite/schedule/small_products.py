@@ -32,6 +32,8 @@ def small_products_time(node: Node, count: Callable[[tuple[Dim, ...]], float]) -
         return 0.0
     if node.op == "matmul" and max(type_.ndim for type_ in types) == 3:
         stacked = max(count(type_.shape[:1]) for type_ in types if type_.ndim == 3)
+        if sizes[0] >= LEAST and 2 <= sizes[2] <= MOST and types[1].ndim == 2:
+            return ROW_NS * stacked * sizes[0]  # an image and a matrix
         is_small = max(sizes) <= MOST and stacked >= LEAST
         return stacked * (MATRIX_NS + PRODUCT_NS * sizes[0] * sizes[1] * sizes[2]) if is_small else 0.0
     if [type_.ndim for type_ in types] != [2, 2]:

@@ -69,6 +69,17 @@ def test_long_matrices(size: int, count: int) -> None:
         same(dot, numbers(size, width).T, lying(order, width, count).T.copy().T)
 
 
+@pytest.mark.parametrize("width", [4, 5, 15, 16, 40])
+def test_images_and_matrices(width: int) -> None:
+    for order, size in itertools.product("CF", (1, 3, 4, 5)):
+        image = numbers(9, width, 3)
+        same(product, image, lying(order, 3, size))
+        same(dot, image, lying(order, 3, size))
+        same(product, image[::2], lying(order, 3, size))
+        same(product, image[:, ::-1], lying(order, 3, size))
+        same(product, image[:1], lying(order, 3, size))
+
+
 @pytest.mark.parametrize("special", SPECIAL)
 def test_special_numbers(special: float) -> None:
     for number in (special, -special):
