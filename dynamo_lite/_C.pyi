@@ -133,6 +133,9 @@ class Abi(NamedTuple):
     TAKE_OF_TUPLE: int
     TAKE_JOINED: int
     TAKE_SCALAR: int
+    TAKE_ARRAY: int
+    TAKE_KEY: int
+    MOST_TAKEN: int
     MOST_KEPT: int
     VECTOR_PRODUCTS: int
     VECTOR_DOT: int

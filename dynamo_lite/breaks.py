@@ -265,6 +265,12 @@ _ROWS = (
         "Collect into an array made before the loop, or let the code behind the break take the list.",
     ),
     Reason(
+        "listed-array",
+        "break",
+        "{detail} writes to an array that is in a list or dict, which other names may show",
+        "Keep the arrays as rows of one array, or store a new one: w[i] = w[i] + x.",
+    ),
+    Reason(
         "list-length",
         "break",
         "the items of {detail} are needed, a list that has grown from call to call",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,7 @@ class Expectations:
         self.refuted: set[_C.Round] = set()  # innermost loops that were compiled, and are not native
         self.shares: dict[_C.Round, float] = {}  # of the time of a loop, that counts
         self.whiles = Whiles()
+        self.gain = 1.0  # how much counts of a loop of arrays, by what was compiled of such
         self._began = process_time()
         self._began_at = perf_counter()
 
@@ -131,6 +132,15 @@ class Expectations:
             for round_ in self.expected:
                 self._expect(round_)
 
+    def weigh(self, times: Iterable[tuple[float, float]]) -> None:
+        """See what segments are expected to gain: their seconds plainly, and compiled. Where matrices are multiplied
+        most of the time that is little, and so it is going to be in what calls them."""
+        plain, compiled = (sum(column) for column in zip((0.0, 0.0), *times, strict=True))
+        if plain >= self.limits.long_segments:
+            self.gain = min(1.0, max(0.0, 1.0 - compiled / plain) / self.limits.least_gain)
+            for round_ in self.expected:
+                self._expect(round_)
+
     def computes(self, code: Code, names: Mapping[str, Any]) -> bool:
         """Whether one of the innermost loops of a function does little but compute (loop_kinds.py)."""
         kinds = (self.kinds.get(self.rounds.of(code, loop)) or kind_of(code, loop, names) for loop in innermost(code))
@@ -157,7 +167,7 @@ class Expectations:
     def _expect(self, round_: _C.Round) -> None:
         """Tell the budget what a loop is known to take from now on, and how many times as much counts."""
         known, guessed, longest = (max(0.0, until - process_time()) for until in self.expected[round_])
-        factor = self.limits.budget_known
+        factor = self.limits.budget_known * self.gain
         if self._is_numeric(round_, OF_ELEMENTS):
             factor = self.limits.budget_elements
         elif self._is_numeric(round_):
@@ -189,7 +199,8 @@ class Expectations:
         """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls."""
         kinds = {inner: self._seen_kind(inner, found) for inner, found in self.kinds.items()}
         spent = sum(inner.plain for inner, kind in kinds.items() if kind >= least)
-        own = [kinds[inner] for inner in self.looked_into[round_]]
+        least_time = self.limits.slight_share * round_.plain  # NB: one of its own may run seldom, or never
+        own = [kinds[one] for one in self.looked_into[round_] if one is round_ or one.plain >= least_time]
         return max(own, default=0) >= least or spent > self.limits.numeric_share * round_.plain
 
     def _seen_kind(self, inner: _C.Round, found: LoopKind) -> int:

@@ -14,6 +14,7 @@ No code of the user's runs here: variables are looked up in dictionaries, and ar
 
 from __future__ import annotations
 
+import builtins
 import gc
 import math
 import sys
@@ -81,9 +82,17 @@ def comparisons(code: Code, header: int) -> tuple[Comparison, ...]:
 
 
 def _loaded(code: Code, end: int, deep: int = 4) -> tuple[Instr, ...]:
-    """What loads a number up to instruction `end`: a variable or an attribute of one, or arithmetic with such; () where
-    something else does."""
+    """What loads a number up to instruction `end`: a variable or an attribute of one, or arithmetic with such, or a
+    function of one; () where something else does."""
     last = code.instrs[end] if end >= 0 and deep else None
+    if last is not None and last.op == "CALL" and last.arg == 1:
+        number = _loaded(code, end - 1, deep - 1)
+        before = end - 1 - len(number)
+        is_after = before >= 0 and code.instrs[before].op == "PUSH_NULL"  # NB: behind what is called from 3.13 on
+        function = _loaded(code, before - is_after, deep - 1) if number else ()
+        begin = before - len(function)
+        is_called = bool(function) and (is_after or code.instrs[begin].op == "PUSH_NULL")
+        return code.instrs[begin : end + 1] if is_called else ()
     if last is not None and last.op == "BINARY_OP" and last.arg in _ARITHMETIC:
         second = _loaded(code, end - 1, deep - 1)
         first = _loaded(code, end - 1 - len(second), deep - 1) if second else ()
@@ -94,7 +103,11 @@ def _loaded(code: Code, end: int, deep: int = 4) -> tuple[Instr, ...]:
     return code.instrs[begin : end + 1] if last is not None and code.instrs[begin].op in _LOADS else ()
 
 
-_ARITHMETIC: dict[Any, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul}
+def _quotient(first: float, second: float) -> float:
+    return first / second if second else math.nan
+
+
+_ARITHMETIC: dict[Any, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul, "/": _quotient}
 _LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST")
 
 
@@ -168,9 +181,14 @@ def _found(names: Namespaces, loads: tuple[Instr, ...]) -> Any:
     """What is loaded, if no code of a class's computes it."""
     stack: list[Any] = []
     for instr in loads:
+        if instr.op == "PUSH_NULL":
+            continue
         if instr.op == "BINARY_OP":
             second, first = stack.pop(), stack.pop()
             value: Any = _ARITHMETIC[instr.arg](_number(first), _number(second))
+        elif instr.op == "CALL":
+            number, function = stack.pop(), stack.pop()
+            value = _called(function, number)
         elif instr.op != "LOAD_ATTR":
             value = instr.arg if instr.op == "LOAD_CONST" else _value(names, instr.arg)
         elif type(owner := stack.pop()) is types.ModuleType:
@@ -182,7 +200,17 @@ def _found(names: Namespaces, loads: tuple[Instr, ...]) -> Any:
 
 
 def _value(names: Namespaces, name: str) -> Any:
-    return next((values[name] for values in names if name in values), None)
+    return next((values[name] for values in (*names, vars(builtins)) if name in values), None)
+
+
+def _called(function: Any, value: Any) -> Any:
+    """The absolute value of a number, or how many items a list, tuple or array has; None of another function."""
+    numpy: Mapping[str, Any] = vars(sys.modules.get("numpy", types))
+    if function is len:
+        known = type(value) in (list, tuple, numpy.get("ndarray"))
+        return len(value) if known and getattr(value, "shape", None) != () else None
+    is_absolute = function in (abs, math.fabs) or function is numpy.get("absolute", len)
+    return abs(_number(value)) if is_absolute else None
 
 
 def _number(value: Any) -> float:

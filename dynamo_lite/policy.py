@@ -43,6 +43,8 @@ class Thresholds:
     budget_known: float = 4.8  # times as much counts as a loop is known to take that has begun
     budget_bare: float = 0.08  # and of all time only so much, where no arrays are in reach
     look_again: float = 1.5  # times the time that has passed, until one looks for them again
+    least_gain: float = 0.2  # of the time of arrays' segments, by the cost model; where they gain less, less counts
+    long_segments: float = 0.0005  # seconds that these take, together, so that they tell
     budget_numbers: float = 8.0  # and of one of numbers or small arrays
     budget_elements: float = 11.0  # and of one of numbers and elements alone, which wins nearly all of it
     budget_guessed: float = 3.0  # and of what such a one is only guessed to take
@@ -51,6 +53,7 @@ class Thresholds:
     element_operation: float = 3.5e-7  # and of an operation on elements, in the mean
     large_operation: float = 1.0e-5  # and more than so many are those of elements of large arrays
     numeric_share: float = 0.5  # of what a loop takes, in such innermost ones of what it calls, makes it one of them
+    slight_share: float = 0.05  # and less in one of its own says nothing of it
     budget_later: float = 0.2  # that part
     budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts
     budget_all_tries: int = 6  # and at all of them

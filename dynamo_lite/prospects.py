@@ -115,8 +115,12 @@ def _breaks(code: Code, index: int, names: Mapping[str, Any], values: Mapping[st
     """Whether instruction `index` loads, by a name and attributes of modules and objects, what is called and breaks the
     graph."""
     called, owner = _called_at(code, index, names, values)
+    if _is_opaque(called):
+        return True
     if type(called) is not types.FunctionType:
-        return _is_opaque(called)
+        called, owner = _method(called, "__call__")
+        if type(called) is not types.FunctionType:
+            return False
     inner, module = called.__code__, module_of(called).partition(".")[0]
     if deep == 0 or module == "numpy" or len(inner.co_code) > _LONGEST:
         return False
@@ -240,7 +244,11 @@ _REFUSED = frozenset(
 
 def _is_opaque(value: Any) -> bool:
     """Whether it is a function that capture has no way into: one in C of a module without rules, or one that has a rule
-    which refuses it, or a method of one of Python's generators with which programs do not draw."""
+    which refuses it, or a method of one of Python's generators with which programs do not draw; or what np.vectorize
+    has made, which computes with arrays of objects."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and type(value) is vars(numpy).get("vectorize"):
+        return True
     if type(value) in (types.BuiltinFunctionType, type) and value in _REFUSED:
         return True
     if type(value) in (types.MethodType, types.BuiltinFunctionType):  # NB: isinstance() would ask its __class__

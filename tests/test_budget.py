@@ -25,6 +25,14 @@ def spin(seconds: float) -> None:
         pass
 
 
+def note_rounds(watch: Watch, function: types.FunctionType, rounds: Any) -> None:
+    """Let all of the time of a function's loops be known as that of `rounds`."""
+    code = decode(function.__code__)
+    for loop in loops(code):
+        header = code.instrs[loop.header]
+        watch.rounds[code.filename, code.qualname, header.op, header.position] = rounds
+
+
 def test_time_of_a_block_under_way_counts() -> None:
     before = budget.taken()
     with budget.timed():
@@ -172,6 +180,7 @@ def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
     watch = Watch(policy.THRESHOLDS)
     (loop,) = loops(decode(counts.__code__))
     poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
+    note_rounds(watch, counts, poll.round)
 
     def expected(share: float) -> float:
         expectations = watch.expectations
@@ -200,14 +209,16 @@ def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_a
                 break
 
     class Rounds:
-        plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
+        plain, n_plain, n_begun, entered = 1_000_000_000, 200_000, 0, 0
 
     limits = policy.THRESHOLDS
     for function, expected in ((of_numbers, limits.as_long * limits.budget_guessed), (of_arrays, 0.0)):
         watch = Watch(limits)
         watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
         (loop,) = [one for one in loops(decode(function.__code__)) if one.over != "for"]
-        watch._look_ahead(types.SimpleNamespace(round=Rounds(), place=loop), function, [], {})  # type: ignore[arg-type]
+        poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
+        note_rounds(watch, function, poll.round)
+        watch._look_ahead(poll, function, [], {})
         assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.2)
 
 
@@ -229,6 +240,7 @@ def test_a_loop_that_a_break_may_end_is_expected_to_take_no_longer_than_its_iter
     watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
     loop = next(one for one in loops(decode(relaxes.__code__)) if one.outer is None)
     poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
+    note_rounds(watch, relaxes, poll.round)
     watch._look_ahead(poll, relaxes, [iter(range(rounds))], {})
     ahead = max(watch.budget._ahead.values()) - time.process_time()
     assert ahead == pytest.approx(expected * policy.THRESHOLDS.budget_guessed, abs=0.2)
@@ -259,10 +271,11 @@ def test_what_is_known_of_a_loop_are_the_rounds_of_those_around_it_too() -> None
         watch = Watch(policy.THRESHOLDS)
         watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
         code = decode(function.__code__)
-        outermost, middle, _ = loops(code)
+        outermost, middle, inner = loops(code)
         rounds: Any = Rounds(150_000_000, 15, 1)
         outside: Any = Rounds(100_000_000, 1, 0)
-        for loop, one in ((outermost, outside), (middle, rounds)):
+        inside: Any = Rounds(140_000_000, 1_500_000, 150_000)
+        for loop, one in ((outermost, outside), (middle, rounds), (inner, inside)):
             header = code.instrs[loop.header]
             watch.rounds[code.filename, code.qualname, header.op, header.position] = one
         poll: Any = types.SimpleNamespace(round=rounds, place=middle)
@@ -292,6 +305,7 @@ def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_fo
         entry: Any = types.SimpleNamespace(calls=calls, spent=2_000_000_000, off=False)
         watch.entries.append((entry, code.co_filename, code.co_firstlineno, code.co_qualname))
         poll: Any = types.SimpleNamespace(round=Rounds(), place=loop)
+        note_rounds(watch, hits, poll.round)
         watch._look_ahead(poll, hits, [iter(range(0))], {})
         assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.5)
 

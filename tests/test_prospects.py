@@ -187,6 +187,43 @@ class Walker:
 WALKER = Walker()
 
 
+class Noise:
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    def __call__(self) -> float:
+        return self.scale * random.gauss(0.0, 1.0)
+
+
+class Scale(Noise):
+    def __call__(self) -> float:
+        return self.scale
+
+
+NOISE, SCALE, HALF = Noise(2.0), Scale(2.0), np.vectorize(lambda x: x / 2 if x > 1 else x)
+
+
+def calls_an_object(n: int) -> float:
+    x = 0.0
+    for _ in range(n):
+        x += NOISE()
+    return x
+
+
+def scales(n: int) -> float:
+    x = 0.0
+    for _ in range(n):
+        x += SCALE()
+    return x
+
+
+def halves(n: int) -> float:
+    x = 0.0
+    for i in range(n):
+        x += HALF(i)
+    return x
+
+
 def is_sent(n: int) -> None:
     for i in range(n):
         WALKER.walk(i)
@@ -223,7 +260,7 @@ def test_what_is_refused_breaks_the_graph_whatever_it_is_given() -> None:
         *[(transform, True), (walk, True), (found, True), (calls_a_step, True)],
         *[(sum_of, False), (reports, False), (arrays, False), (skips, False), (turned, False)],
         *[(ordered, True), (calls_chained, True), (copies, True), (either_way, True), (is_sent, True)],
-        *[(of_kinds, False)],
+        *[(of_kinds, False), (calls_an_object, True), (scales, False), (halves, True)],
     ],
 )
 def test_rounds_that_are_certain_to_break(function: types.FunctionType, breaks: bool) -> None:

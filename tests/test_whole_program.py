@@ -540,12 +540,20 @@ def test_how_long_comparisons_hold() -> None:
         while t + dt < 2 * end - dt:
             t += dt
 
+    def of_functions(x: float, old: float, i: int, xs: Any) -> None:
+        while abs(x - old) / 2 > 1e-3 and i < len(xs):
+            i += 1
+
+    def of_others(x: float) -> None:
+        while float(x) > 1e-3:
+            x /= 2
+
     def of_many(t: float, a: Any) -> None:
         while t < a + a + a + a + a + a + a + a + a + a:
             t += 1
 
     compared = {}
-    for function in (steps, leaves, found, asked, both, of_objects, computed, of_many):
+    for function in (steps, leaves, found, asked, both, of_objects, computed, of_functions, of_others, of_many):
         code = decode(function.__code__)
         (header, *_) = [one.header for one in loops(code) if one.over != "for"]
         compared[function.__name__] = comparisons(code, header)
@@ -553,10 +561,12 @@ def test_how_long_comparisons_hold() -> None:
         "steps": 1,
         "leaves": 1,
         "found": 0,
-        "asked": 0,
+        "asked": 1,
         "both": 2,
         "of_objects": 1,
         "computed": 1,
+        "of_functions": 2,
+        "of_others": 1,
         "of_many": 0,
     }
 
@@ -574,6 +584,14 @@ def test_how_long_comparisons_hold() -> None:
         names = {"t": t, "end": 1.0, "dt": 0.05}
         looks = [whiles.rounds_left(9, lambda: compared["computed"], (names,), int(20 * t))]
         assert looks == [expected if expected is None else pytest.approx(expected)]
+
+    for x, i, expected in ((1.0, 0, None), (-0.5, 10, 9.96), (0.25, 20, 20.0), (0.0625, 30, 10.0), (0.0625, 40, None)):
+        names = {"x": x, "old": 0.0, "i": i, "xs": np.zeros(40)}
+        assert whiles.rounds_left(10, lambda: compared["of_functions"], (names,), i) == expected
+    for x, xs in ((1.0, "ab"), (0.5, np.array(3.0)), (0.25, {})):
+        names = {"x": x, "old": x, "i": 3, "xs": xs, "abs": min}  # another function of that name
+        assert whiles.rounds_left(11, lambda: compared["of_functions"], (names,), int(4 / x)) is None
+        assert whiles.rounds_left(12, lambda: compared["of_others"], (names,), int(4 / x)) is None
 
     class Mine(float):
         def __float__(self) -> float:
@@ -656,6 +674,44 @@ def test_a_loop_that_is_not_native_after_all_promises_no_more_what_native_ones_w
     watch.expectations.looked_into[around] = [round_]
     became(inner=(7, "unrolled", "a local has another type in some iterations"), around=(5, "native", ""))
     assert round(expected[-1], -1) == 1000.0
+
+
+def test_what_segments_gain_little_promises_little_of_other_arrays() -> None:
+    limits = policy.Thresholds(budget_known=2.0, budget_numbers=10.0, least_gain=0.2, long_segments=0.001)
+    watch, arrays, numbers = Watch(limits), _C.Round(), _C.Round()
+    expected: dict[Any, float] = {}
+    watch.budget.expects = lambda loop, seconds, known: expected.update({loop: seconds})  # type: ignore[assignment,method-assign]
+    for round_, kind in ((arrays, LoopKind(0)), (numbers, LoopKind(OF_NUMBERS))):
+        watch.expectations.kinds[round_], watch.expectations.looked_into[round_] = kind, [round_]
+        watch.expectations.expected[round_] = time.process_time() + 100.0, 0.0, 0.0
+        watch.expectations._expect(round_)
+    assert (round(expected[arrays], -1), round(expected[numbers], -1)) == (200.0, 1000.0)
+    for times, promised in (
+        ([], 200.0),
+        ([(0.0005, 0.0004)], 200.0),  # too short to tell
+        ([(0.0005, 0.0004), (0.0015, 0.0014)], 100.0),
+        ([(0.002, 0.0001)], 200.0),
+        ([(0.002, 0.003)], 0.0),
+    ):
+        watch.expectations.weigh(times)
+        assert (round(expected[arrays], -1), round(expected[numbers], -1)) == (promised, 1000.0)
+
+
+def test_an_inner_loop_that_takes_no_time_says_nothing_of_the_one_around_it() -> None:
+    class Rounds:
+        def __init__(self, plain: int, n_plain: int) -> None:
+            self.plain, self.n_plain = plain, n_plain
+
+    watch = Watch(policy.THRESHOLDS)
+    expectations: Any = watch.expectations
+    around, numbers = Rounds(10_000_000, 5), Rounds(0, 0)
+    expectations.kinds |= {around: LoopKind(0), numbers: LoopKind(OF_NUMBERS, 4)}
+    expectations.looked_into[around] = [numbers, around]
+    assert not expectations._is_numeric(around)
+    numbers.plain, numbers.n_plain = 100_000, 50
+    assert not expectations._is_numeric(around)
+    numbers.plain = 1_000_000
+    assert expectations._is_numeric(around)
 
 
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:

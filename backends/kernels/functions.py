@@ -15,7 +15,7 @@ from dynamo_lite.backends.kernels.complexes import is_fused
 from dynamo_lite.backends.kernels.divisions import compiled_division
 from dynamo_lite.backends.kernels.extremes import compiled_extreme, known_extreme
 from dynamo_lite.backends.kernels.lengths import compiled_length
-from dynamo_lite.backends.kernels.loops import loop_is_elementwise
+from dynamo_lite.backends.kernels.loops import loop_fits_numbers
 
 from dynamo_lite._C import abi
 from dynamo_lite.config import current
@@ -71,13 +71,13 @@ def _compiled(op: Element, strict: bool) -> Element:
 
 def machine(loop: Loop) -> Machine | None:
     """The machine form of a loop, None if it has none."""
-    return machine_form(loop, loop_is_elementwise)
+    return machine_form(loop, loop_fits_numbers)
 
 
 def routine_of(loop: Machine, classes: str) -> Routine:
     """The routine of a loop, ready to be written. ASKS_LASTING behind the classes asks for optimised code."""
     bare = classes.removesuffix(abi.ASKS_LASTING)
-    return _through(build_loop(loop, bare, loop_is_elementwise), (ranges, share, flatten, promote))
+    return _through(build_loop(loop, bare, loop_fits_numbers), (ranges, share, flatten, promote))
 
 
 Either = TypeVar("Either", Function, Routine)

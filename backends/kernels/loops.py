@@ -176,6 +176,45 @@ def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensi
     return any(_grade(ufunc, dtypes, mask) for mask in dict.fromkeys(((False,) * ufunc.nin, zero_dimensional)))
 
 
+def loop_fits_numbers(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> bool:
+    """Whether the loop may run on one element. Operands that all have no axes are given no stride then, unlike what a
+    kernel has computed on a tile: also a loop fits that looks at strides (power), if it agrees with calls of numbers.
+    """
+    if loop_is_elementwise(ufunc, dtypes, zero_dimensional):
+        return True
+    key = (ufunc, dtypes)
+    if all(zero_dimensional) and key not in _OF_NUMBERS:
+        _OF_NUMBERS[key] = _agrees_with_numbers(ufunc, dtypes)
+    return all(zero_dimensional) and _OF_NUMBERS[key]
+
+
+_OF_NUMBERS: dict[tuple[np.ufunc, tuple[DType, ...]], bool] = {}
+_MOST_CALLS = 1000  # of a microsecond each
+
+
+def _agrees_with_numbers(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> bool:
+    """Whether the loop of an element, its operands without strides, gives what the ufunc gives of numbers."""
+    if ufunc.signature is not None or any(dtype.kind not in "biuf" or not dtype.isnative for dtype in dtypes):
+        return False
+    try:
+        loop = StridedLoop(ufunc, dtypes)
+    except TypeError:
+        return False
+    if loop.info.requires_pyapi or ufunc.nout != 1:
+        return False
+    operands = sample_operands(dtypes[: ufunc.nin])
+    operands = [np.ascontiguousarray(operand[:: len(operand) // _MOST_CALLS + 1]) for operand in operands]
+    result = np.empty(len(operands[0]), dtypes[-1])
+    strides = [0] * ufunc.nin + [result.itemsize]
+    with np.errstate(all="ignore"):
+        try:
+            expected = np.array([ufunc(*numbers, sig=dtypes) for numbers in zip(*operands, strict=True)], dtypes[-1])
+        except (ValueError, ArithmeticError):
+            return False
+        done = loop.pieces([*operands, result], strides, ((at, at + 1) for at in range(len(result))))
+    return done and same_values(result, expected)
+
+
 def loop_is_forward(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> bool:
     """Whether a loop that is elementwise is so only where no operand is reversed, and the result apart and packed."""
     grades = [grade for (known, of, _), grade in list(_KNOWN.items()) if (known, of) == (ufunc, dtypes)]

@@ -582,7 +582,7 @@ class LoopEmitter:
     # Calls
 
     def call_loop(self, ufunc: np.ufunc, node: Element, operands: list[str]) -> list[str]:
-        """Call NumPy's inner loop with these operands; its results."""
+        """Call NumPy's inner loop with these operands, without a stride as NumPy's calls of numbers; its results."""
         lines, number, dtypes = self.lines, len(self.loops), (*node.in_dtypes, *node.dtypes)
         self.loops.append((ufunc, dtypes))
         stem = f"%call{number}"
@@ -598,7 +598,7 @@ class LoopEmitter:
                 f"  {stem}.cell{place} = alloca [16 x i8], align 16",
                 f"  {stem}.arg{place} = getelementptr ptr, ptr {stem}.args, i64 {place}",
                 f"  {stem}.stride{place} = getelementptr i64, ptr {stem}.strides, i64 {place}",
-                f"  store i64 {dtype.itemsize}, ptr {stem}.stride{place}, align 8",
+                f"  store i64 {dtype.itemsize * (place >= len(operands))}, ptr {stem}.stride{place}, align 8",
             ]
         for place in range(len(dtypes)):  # every time: a loop may move its pointers
             lines.put(f"  store ptr {stem}.cell{place}, ptr {stem}.arg{place}, align 8")

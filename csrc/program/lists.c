@@ -128,8 +128,10 @@ dl_build_take(DlBuilder *builder, PyObject *object, DlTakeStep *step)
     if (step->dst == INT32_MIN || build_items(builder, object, "places", &step->places, &step->n) < 0) {
         return -1;
     }
-    int n_places = step->kind == DL_TAKE_COPY ? step->n : step->kind == DL_TAKE_OF_TUPLE ? 2 : 1;
-    if (step->n > 2 || step->n != n_places) {
+    int most = step->kind == DL_TAKE_ARRAY ? 1 + DL_MOST_TAKEN : 2;
+    int is_open = step->kind == DL_TAKE_COPY || (step->kind == DL_TAKE_ARRAY && step->n > 0);
+    int n_places = is_open ? step->n : step->kind == DL_TAKE_OF_TUPLE ? 2 : 1;
+    if (step->n > most || step->n != n_places) {
         return dl_build_refuse(builder, "not the places of a list", object);
     }
     return dl_build_set(builder, step->dst, object);
@@ -278,37 +280,39 @@ place_in(PyObject *key, Py_ssize_t size)
     return index < size ? index : -1;
 }
 
+DlStatus
+dl_dict_store(DlRun *run, PyObject *dict, PyObject *key, PyObject *item)
+{
+    PyObject *old = PyDict_GetItemWithError(dict, key);
+    if (old == NULL && PyErr_Occurred()) {
+        return dl_failed(run, DL_REASON_CALL);
+    }
+    int is_own = 1;
+    for (int i = 0; i < run->outermost->program->n_inputs && is_own; i++) {
+        is_own = run->outermost->inputs[i] != dict;
+    }
+    DlStatus status = is_own ? 0 : noted(run, dl_journal_replace(&run->outermost->journal, dict, key, old));
+    if (status != 0) {
+        return status;
+    }
+    return PyDict_SetItem(dict, key, item) < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;
+}
+
 /* list[key] = item; an index that the list does not have declines. */
 static DlStatus
 store(DlRun *run, PyObject *list, PyObject *key, PyObject *item)
 {
-    DlJournal *journal = &run->outermost->journal;
-    int failed;
     if (PyDict_CheckExact(list)) {
-        PyObject *old = PyDict_GetItemWithError(list, key);
-        if (old == NULL && PyErr_Occurred()) {
-            return dl_failed(run, DL_REASON_CALL);
-        }
-        int is_own = 1;
-        for (int i = 0; i < run->outermost->program->n_inputs && is_own; i++) {
-            is_own = run->outermost->inputs[i] != list;
-        }
-        DlStatus status = is_own ? 0 : noted(run, dl_journal_replace(journal, list, key, old));
-        if (status != 0) {
-            return status;
-        }
-        failed = PyDict_SetItem(list, key, item);
+        return dl_dict_store(run, list, key, item);
     }
-    else {
-        Py_ssize_t index = place_in(key, PyList_GET_SIZE(list));
-        DlStatus status = index < 0 ? dl_decline(run, DL_REASON_INDEX) : noted(run, dl_journal_change(journal, list, index));
-        if (status != 0) {
-            return status;
-        }
-        dl_journal_take(journal, item);
-        failed = PyList_SetItem(list, index, Py_NewRef(item));
+    DlJournal *journal = &run->outermost->journal;
+    Py_ssize_t index = place_in(key, PyList_GET_SIZE(list));
+    DlStatus status = index < 0 ? dl_decline(run, DL_REASON_INDEX) : noted(run, dl_journal_change(journal, list, index));
+    if (status != 0) {
+        return status;
     }
-    return failed < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;
+    dl_journal_take(journal, item);
+    return PyList_SetItem(list, index, Py_NewRef(item)) < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;
 }
 
 /* The list in a register, as an exact one; NULL where it is none. */
@@ -318,9 +322,54 @@ list_in(const DlReg *reg)
     return reg->object != NULL && PyList_CheckExact(reg->object) ? reg->object : NULL;
 }
 
+/* The int that a place is. */
+static npy_intp
+int_of(const DlRun *run, const DlItem *place)
+{
+    return place->constant ? (npy_intp)PyLong_AsSsize_t(place->constant) : (npy_intp)run->numbers[place->operand.index].i;
+}
+
+/* The array that an object is. */
+static DlStatus
+take_array(DlRun *run, const DlTakeStep *step)
+{
+    PyObject *object = run->regs[step->list].object;
+    npy_intp shape[DL_MOST_TAKEN] = {0};
+    int type = (int)int_of(run, &step->places[0]), nd = step->n - 1;
+    for (int axis = 0; axis < nd; axis++) {
+        shape[axis] = int_of(run, &step->places[1 + axis]);
+    }
+    if (object == NULL || dl_object_is_other_array(run, object, type, nd, shape)) {
+        return dl_decline(run, DL_REASON_INPUT);
+    }
+    dl_reg_take(&run->regs[step->dst], Py_NewRef(object));
+    return 0;
+}
+
+/* What a dict has under a key. */
+static DlStatus
+take_key(DlRun *run, const DlTakeStep *step)
+{
+    PyObject *dict = run->regs[step->list].object, *key = get_value(run, &step->places[0]);
+    if (key == NULL) {
+        return PyErr_Occurred() ? dl_failed(run, DL_REASON_MEMORY) : dl_decline(run, DL_REASON_NUMBER);
+    }
+    int is_dict = dict != NULL && PyDict_CheckExact(dict);
+    PyObject *item = is_dict ? PyDict_GetItemWithError(dict, key) : NULL;
+    Py_DECREF(key);
+    if (item == NULL) {
+        return PyErr_Occurred() ? dl_failed(run, DL_REASON_CALL) : dl_decline(run, DL_REASON_INDEX);
+    }
+    dl_reg_take(&run->regs[step->dst], Py_NewRef(item));
+    return 0;
+}
+
 DlStatus
 dl_list_take(DlRun *run, const DlTakeStep *step)
 {
+    if (step->kind == DL_TAKE_ARRAY || step->kind == DL_TAKE_KEY) {
+        return step->kind == DL_TAKE_ARRAY ? take_array(run, step) : take_key(run, step);
+    }
     PyObject *list = list_in(&run->regs[step->list]), *places[2] = {NULL, NULL}, *made = NULL;
     DlJournal *journal = &run->outermost->journal;
     PyObject *tuple = run->regs[step->list].object;

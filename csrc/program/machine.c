@@ -4,6 +4,7 @@
  * `layout` where they stand. INVARIANT: where values are of other kinds than it was written for, steps run the loop.
  */
 #include "machine.h"
+#include "machine_run.h"
 
 #include <math.h>
 
@@ -42,26 +43,6 @@ struct DlMachine {
     DlVariant *latest; /* the code that ran last (borrowed from the kernel), or NULL */
 };
 
-/* Memory for a vector that the code makes; kept for the next one. NB: abi.def has it as words. */
-typedef struct {
-    char *memory;
-    npy_intp bytes;
-} Room;
-
-/* One run under way. */
-typedef struct {
-    DlRun *run;
-    int64_t budget, read;
-    DlStatus status; /* of the last look */
-    int leaves;      /* it is the loop that can be left */
-    Room rooms[DL_MOST_ROOMS];
-    const DlLoopStep *step;
-    PyObject **made; /* borrowed from lists: the NumPy scalars and arrays that appends have made */
-    npy_intp n_made, room_made;
-    PyObject *lists; /* the lists that the code has made, or NULL */
-    PyObject *kept[DL_MOST_KEPT]; /* owned, or NULL: what it keeps until it keeps something else in that place */
-} Watch;
-
 /* How many iterations of the outermost loop there are up to the one with that index. */
 static int64_t
 iterations(const npy_intp *block, npy_intp index)
@@ -74,7 +55,7 @@ iterations(const npy_intp *block, npy_intp index)
 static int64_t
 look(npy_intp *block)
 {
-    Watch *watch = (Watch *)block[DL_WORD_RUN];
+    DlMachineRun *watch = dl_machine_run_of(block);
     int64_t time = dl_world_clock(), past = time - watch->read;
     watch->read = time;
     if (watch->leaves) { /* NB: of loops without one inside, only the others ask */
@@ -102,7 +83,7 @@ look(npy_intp *block)
 static char *
 room(npy_intp *block, npy_intp number, npy_intp bytes)
 {
-    Room *own = &((Watch *)block[DL_WORD_RUN])->rooms[number];
+    DlRoom *own = &(dl_machine_run_of(block))->rooms[number];
     if (own->memory == NULL || own->bytes <= bytes) {
         free(own->memory);
         own->bytes = (2 * bytes / DL_SCRATCH_ALIGNMENT + 1) * DL_SCRATCH_ALIGNMENT;
@@ -120,100 +101,12 @@ copy(char *to, npy_intp to_stride, const char *from, npy_intp n, npy_intp stride
     return 0;
 }
 
-/* The object with that origin, borrowed, or NULL. */
-static PyObject *
-object_of(const Watch *watch, npy_intp origin)
-{
-    if (origin < 0) {
-        return (PyObject *)-origin; /* NB: which is kept */
-    }
-    if (origin >= DL_FIRST_ORIGIN) {
-        return watch->made[origin - DL_FIRST_ORIGIN];
-    }
-    return dl_reg_object(&watch->run->regs[watch->step->operands[origin - 1].index]);
-}
-
-/* Append an object, whose reference is taken: its origin from now on, 0 where there is no memory. */
-static npy_intp
-append_made(Watch *watch, PyObject *list, PyObject *object)
-{
-    if (watch->n_made == watch->room_made) {
-        npy_intp room = watch->room_made ? 2 * watch->room_made : 64;
-        PyObject **made = PyMem_Realloc(watch->made, (size_t)room * sizeof *made);
-        if (made == NULL) {
-            Py_XDECREF(object);
-            return 0;
-        }
-        watch->made = made;
-        watch->room_made = room;
-    }
-    watch->made[watch->n_made] = object;
-    return dl_append_object(list, object) ? 0 : DL_FIRST_ORIGIN + watch->n_made++;
-}
-
-/* Append a NumPy scalar to a list: that with that origin, or (0) a new one. As append_made. */
-static npy_intp
-append_scalar(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, int64_t bits)
-{
-    Watch *watch = (Watch *)block[DL_WORD_RUN];
-    if (origin != 0) {
-        return dl_append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
-    }
-    return append_made(watch, list, dl_make_object((int)type, bits));
-}
-
-/* The NumPy scalar with that origin, or (0) a new one, which is kept in a place; 1 where there is no memory. */
-static int32_t
-scalar_object(npy_intp *block, npy_intp place, npy_intp type, npy_intp origin, PyObject **object, int64_t bits)
-{
-    Watch *watch = (Watch *)block[DL_WORD_RUN];
-    *object = origin ? object_of(watch, origin) : dl_make_object((int)type, bits);
-    int32_t failed = *object == NULL || dl_machine_keep(block, place, *object);
-    if (origin == 0) {
-        Py_XDECREF(*object);
-    }
-    return failed;
-}
-
-/* The same of an array, a new one with a copy of packed memory. */
-static npy_intp
-append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, const char *data, npy_intp nd, npy_intp first,
-             npy_intp second, npy_intp third)
-{
-    Watch *watch = (Watch *)block[DL_WORD_RUN];
-    if (origin != 0) {
-        return dl_append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
-    }
-    npy_intp shape[] = {first, second, third};
-    PyObject *array = PyArray_SimpleNew((int)nd, shape, (int)type);
-    if (array != NULL) {
-        memcpy(PyArray_DATA((PyArrayObject *)array), data, (size_t)PyArray_NBYTES((PyArrayObject *)array));
-    }
-    return append_made(watch, list, array);
-}
-
-/* A new list, borrowed; None, which takes no items, where there is no memory. */
-static PyObject *
-new_list(npy_intp *block)
-{
-    Watch *watch = (Watch *)block[DL_WORD_RUN];
-    PyObject *list = dl_journal_list(&watch->run->outermost->journal, 0);
-    watch->lists = watch->lists ? watch->lists : PyList_New(0);
-    if (list != NULL && watch->lists != NULL && !dl_append_object(watch->lists, Py_NewRef(list))) {
-        Py_DECREF(list);
-        return list;
-    }
-    PyErr_Clear();
-    Py_XDECREF(list);
-    return Py_None;
-}
-
 /* Random numbers into packed memory, of a kind, with its parameters; 1 where NumPy would raise. */
 static int32_t
 draw(npy_intp *block, PyObject *generator, npy_intp kind, double a, double b, char *data, npy_intp n)
 {
     char *kept;
-    bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
+    bitgen_t *bits = dl_draws_interface(dl_machine_run_of(block)->run, generator, &kept);
     return dl_variates_fill(bits, kept, kind, a, b, data, n);
 }
 
@@ -221,7 +114,7 @@ static int32_t
 draw_integers(npy_intp *block, PyObject *generator, int64_t low, int64_t high, char *data, npy_intp n)
 {
     char *kept;
-    bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
+    bitgen_t *bits = dl_draws_interface(dl_machine_run_of(block)->run, generator, &kept);
     return dl_variates_fill_integers(bits, kept, low, high, data, n);
 }
 
@@ -229,7 +122,7 @@ static int32_t
 draw_weighted(npy_intp *block, PyObject *generator, const char *from, npy_intp n, npy_intp step, int64_t *to, npy_intp m)
 {
     char *kept;
-    bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
+    bitgen_t *bits = dl_draws_interface(dl_machine_run_of(block)->run, generator, &kept);
     return dl_variates_choose(bits, from, n, step, to, m);
 }
 
@@ -237,7 +130,7 @@ static int32_t
 draw_order(npy_intp *block, PyObject *generator, int64_t *out, npy_intp n)
 {
     char *kept;
-    bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
+    bitgen_t *bits = dl_draws_interface(dl_machine_run_of(block)->run, generator, &kept);
     return dl_variates_order(bits, out, n);
 }
 
@@ -487,7 +380,7 @@ dl_machine_takes(const DlMachine *self, const npy_intp *words, const int *first,
 void
 dl_machine_fill_head(npy_intp *words)
 {
-    static Watch watch; /* NB: for all such code, since none of it runs while other does; its rooms are kept */
+    static DlMachineRun watch; /* NB: for all such code, since none of it runs while other does; its rooms are kept */
     memset(words, 0, DL_HEAD_WORDS * sizeof *words);
     words[DL_WORD_RUN] = (npy_intp)&watch;
     words[DL_WORD_ROOMS] = (npy_intp)watch.rooms;
@@ -605,7 +498,7 @@ fill_block(DlRun *run, const DlLoopStep *step, npy_intp *word)
 
 /* Hand the results to the registers. */
 static DlStatus
-take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Watch *watch)
+take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const DlMachineRun *watch)
 {
     const DlProgram *body = step->body;
     const npy_intp *carried_numbers = word + step->n_carried * DL_RESULT_WORDS;
@@ -616,7 +509,7 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
             continue;
         }
         if (word[DL_RESULT_ORIGIN] != 0) {
-            PyObject *object = object_of(watch, word[DL_RESULT_ORIGIN]);
+            PyObject *object = dl_machine_object_of(watch, word[DL_RESULT_ORIGIN]);
             if (object == NULL) {
                 return -1;
             }
@@ -734,7 +627,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
         planned = dl_world_leave_every;
     }
     outermost->leaves |= leaves;
-    Watch watch;
+    DlMachineRun watch;
     watch.run = run;
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
     int64_t began = watch.read = dl_world_clock();
@@ -783,6 +676,9 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     status = status ? status : take_results(run, step, results, &watch);
     for (int i = 0; i < self->n_rooms; i++) {
         free(watch.rooms[i].memory);
+    }
+    for (npy_intp i = 0; i < watch.n_made; i++) {
+        Py_XDECREF(watch.made[i]);
     }
     PyMem_Free(watch.made);
     Py_XDECREF(watch.lists);

@@ -161,6 +161,36 @@ dl_list_scalar(PyObject *list, int64_t index, npy_intp type, int64_t *bits)
     return (uint64_t)index >= (uint64_t)PyList_GET_SIZE(list) || dl_object_scalar(PyList_GET_ITEM(list, index), type, bits);
 }
 
+int
+dl_object_is_other_array(const DlRun *run, PyObject *object, int type, int nd, const npy_intp *shape)
+{
+    if (!PyArray_CheckExact(object)) {
+        return 1;
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    int is_alike = descr->type_num == type && dl_numpy_plain(descr) && PyArray_NDIM(array) == nd && PyArray_ISALIGNED(array);
+    if (!is_alike || !PyArray_CompareLists(PyArray_DIMS(array), shape, nd)) {
+        return 1;
+    }
+    npy_intp stride = PyDataType_ELSIZE(descr); /* NB: along an axis of size 1, too, which results would show */
+    for (int axis = nd - 1; axis >= 0; axis--) {
+        if (PyArray_STRIDE(array, axis) != stride) {
+            return 1;
+        }
+        stride *= shape[axis] ? shape[axis] : 1;
+    }
+    const DlRun *outermost = run->outermost;
+    DlBytes own = dl_bytes_of(PyArray_BYTES(array), PyDataType_ELSIZE(descr), nd, shape, PyArray_STRIDES(array));
+    for (int i = 0; i < outermost->program->n_written; i++) {
+        const DlReg *written = &outermost->regs[outermost->program->written[i]];
+        if (written->kind == DL_ARRAY && dl_bytes_meet(own, dl_reg_bytes(written))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int64_t
 dl_object_origin(PyObject *object)
 {

@@ -31,6 +31,13 @@ int32_t dl_append_pack(PyObject *list, npy_intp n, npy_intp is_tuple);
 int32_t dl_object_scalar(PyObject *object, npy_intp type, int64_t *bits);
 int32_t dl_list_scalar(PyObject *list, int64_t index, npy_intp type, int64_t *bits);
 
+/* dict[key] = item, which a decline undoes if the dict is not the program's own (lists.c). */
+DlStatus dl_dict_store(DlRun *run, PyObject *dict, PyObject *key, PyObject *item);
+
+/* Whether an object is no array of that type and shape with the strides of a new one in C order, or one that may show
+ * memory which the program writes. */
+int dl_object_is_other_array(const DlRun *run, PyObject *object, int type, int nd, const npy_intp *shape);
+
 /* The origin (abi.def) of an object that is kept. */
 int64_t dl_object_origin(PyObject *object);
 
@@ -65,5 +72,18 @@ int32_t dl_machine_list_repeated(npy_intp *block, npy_intp place, PyObject *obje
 int32_t dl_machine_list_copy(npy_intp *block, npy_intp place, PyObject *of, npy_intp first, npy_intp last, PyObject **list);
 int32_t dl_machine_list_join(npy_intp *block, npy_intp place, PyObject *one, PyObject *other, PyObject **list);
 int32_t dl_machine_list_pop(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item);
+
+/* What the code calls (machine_objects.c). */
+npy_intp dl_machine_append_scalar(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, int64_t bits);
+int32_t dl_machine_scalar_object(npy_intp *block, npy_intp place, npy_intp type, npy_intp origin, PyObject **object, int64_t bits);
+npy_intp dl_machine_append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, const char *data, npy_intp nd,
+                                 npy_intp first, npy_intp second, npy_intp third);
+int32_t dl_machine_array_object(npy_intp *block, npy_intp place, npy_intp type, npy_intp origin, PyObject **object,
+                                const char *data, npy_intp nd, npy_intp first, npy_intp second, npy_intp third);
+int32_t dl_machine_dict_item(npy_intp *block, npy_intp place, PyObject *dict, int64_t key, PyObject **item);
+int32_t dl_machine_container_put(npy_intp *block, PyObject *container, int64_t key, PyObject *object);
+int32_t dl_machine_object_array(npy_intp *block, PyObject *object, npy_intp type, char *to, npy_intp nd, npy_intp first,
+                                npy_intp second, npy_intp third);
+PyObject *dl_machine_new_list(npy_intp *block);
 
 #endif

@@ -46,6 +46,7 @@ Indexed = NumberedValue | NestedValue
 _LETTERS = {"c": "r"}  # which column says how many items there are
 _READ_OFTEN = 64  # a column of at most so many numbers for each iteration is worth being made
 _UNROLLED = 128  # iterations of a loop over whole arrays that is unrolled rather
+_UNROLLED_ARRAYS = 8  # the same where the lists are of arrays
 _SHORT = 4096  # and one of so many where nobody knows how many iterations there are
 
 
@@ -107,8 +108,9 @@ def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value 
     if has_loops or (isinstance(iterator, IteratorValue) and iterator.is_rest):
         return
     is_known = bool(tracer.restraints.objects) and not tracer.varies(trip)
-    if is_known and any(map(_is_of_arrays, region.graph.nodes)) and tracer.hint(make("le", trip, _UNROLLED)):
-        tracer.restraints.objects = False
+    most = _UNROLLED_ARRAYS if tracer.restraints.arrays else _UNROLLED
+    if is_known and any(map(_is_of_arrays, region.graph.nodes)) and tracer.hint(make("le", trip, most)):
+        tracer.restraints.objects = tracer.restraints.arrays = False
         raise Retry
     lists = _read_by_number(tracer)
     sources = [one.source for one in lists if one.source is not None and not _changes_length(tracer, one.source)]

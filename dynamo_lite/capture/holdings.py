@@ -1,4 +1,4 @@
-"""What lists seem to hold: numbers of one kind, NumPy scalars, or lists of such (object_lists.py).
+"""What lists seem to hold: numbers of one kind, NumPy scalars, arrays of one type, or lists of such (object_lists.py).
 
 Enters a list from outside, or what is put into one; leaves a Holding, which several lists may share: what is put into
 one of them is what may be taken of another. A wrong one has the program decline, or the attempt refuse a loop.
@@ -6,21 +6,32 @@ one of them is what may be taken of another. A wrong one has the program decline
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from dynamo_lite._C import abi
+from dynamo_lite.capture.sameness import alike_but_for_extents, types_agree
 from dynamo_lite.capture.scalar_items import DTYPES, NAMES, PYTHON_KINDS, SCALARS
-from dynamo_lite.capture.state import Retry
-from dynamo_lite.capture.value import ArrayValue, Break, Holding, ListValue
+from dynamo_lite.capture.state import Retry, Tracer
+from dynamo_lite.capture.value import ArrayValue, Break, Holding, ListValue, Value
 from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.scalar import symbols_of
+from dynamo_lite.graph.types import ArrayType
 
 LOOKED_AT = 64  # items of a list from outside
 LONGEST_TUPLE = 8  # in a list
+FEWEST_ARRAYS = 5  # a shorter list from outside has them known one by one
+ARRAY_DTYPES = frozenset(dtype.char for dtype in DTYPES.values())
 
 
-def holding_of(obj: Any, depth: int = 3) -> Holding | None:
-    """What a list from outside seems to hold; None if that is anything else."""
+def holding_of(obj: Any, depth: int = 3, arrays: bool | None = False) -> Holding | None:
+    """What a list from outside seems to hold; None if that is anything else. arrays: they may hold some, too."""
     if type(obj) is not list or depth == 0:
         return None
+    if arrays and _are_arrays(obj):
+        return Holding("array")
     names = {**NAMES, list: "list", tuple: "tuple"}
     kinds = {names.get(type(item)) for item in obj[:LOOKED_AT]}
     if not kinds:
@@ -46,6 +57,41 @@ def holding_of(obj: Any, depth: int = 3) -> Holding | None:
     if any(one is None or (one.kind and not _fits(first, one)) for one in inners):
         return None
     return Holding("list", first)
+
+
+def _are_arrays(obj: list[Any]) -> bool:
+    """Whether a list seems to hold arrays of one type and shape, packed in C order."""
+    first = obj[0] if len(obj) >= FEWEST_ARRAYS else None
+    if type(first) is not np.ndarray or not 0 < first.ndim <= abi.MOST_TAKEN or first.dtype.char not in ARRAY_DTYPES:
+        return False
+    kind = first.dtype, first.shape
+    latest = (*obj[:LOOKED_AT], *obj[-LOOKED_AT:])
+    return all(type(one) is np.ndarray and (one.dtype, one.shape) == kind and one.flags.c_contiguous for one in latest)
+
+
+def type_of_array(item: Value) -> ArrayType | None:
+    """The type of an array that a list may get; None of another value."""
+    if not isinstance(item, ArrayValue):
+        return None
+    type_ = item.node.array_type
+    is_one = not type_.scalar and 0 < type_.ndim <= abi.MOST_TAKEN and type_.dtype.char in ARRAY_DTYPES
+    return type_ if is_one and type_.dtype.isnative else None
+
+
+def note_type(tracer: Tracer, filled: Node, item: Value) -> None:
+    """Note what a list or dict of the program's, made here, gets: an array of one type, or (None) other things, too."""
+    found = type_of_array(item)
+    known = tracer.types_put.setdefault(filled, found)
+    if known is None or known is found:
+        return
+    agree_here = partial(types_agree, tracer) if tracer.restraints.arrays else alike_but_for_extents
+    if found is None or not agree_here(known, found):
+        tracer.types_put[filled] = None
+
+
+def are_known(tracer: Tracer, type_: ArrayType) -> bool:
+    """Whether the call says how long the axes are."""
+    return all(type(dim) is int or symbols_of(dim) <= tracer.hints.keys() for dim in type_.shape)
 
 
 def _holding_of_tuples(obj: list[tuple[Any, ...]], depth: int) -> Holding | None:
@@ -107,7 +153,10 @@ def joined(one: Holding | None, other: Holding, mixed: set[Any]) -> Holding:
     for this, that in ((one, other), (other, one)):
         if not this.kind and that.kind:
             this.inner, this.parts, this.most, this.awaits = that.inner, that.parts, that.most, that.awaits
+            this.array = that.array
             settle(this, that.kind, mixed)
+    if "array" in (one.kind, other.kind) and (one.kind, one.array) != (other.kind, other.array):
+        raise Break("loop-list", "a list of arrays of several types, or of other things")
     if one.kind != other.kind:
         require_mixed(one, other.kind, mixed)
         require_mixed(other, one.kind, mixed)
@@ -165,4 +214,7 @@ def with_node(value: ArrayValue | ListValue, node: Node) -> ArrayValue | ListVal
     return ListValue(None, node, value.holding) if isinstance(value, ListValue) else ArrayValue(None, node)
 
 
-__all__ = ["agree", "depth_of", "holding_of", "joined", "named", "require_mixed", "settle", "with_node"]
+__all__ = [
+    *("agree", "are_known", "depth_of", "holding_of", "joined", "named", "note_type", "require_mixed", "settle"),
+    *("type_of_array", "with_node"),
+]

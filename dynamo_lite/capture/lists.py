@@ -35,17 +35,17 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from dynamo_lite import ops
-from dynamo_lite._C import holds
+from dynamo_lite._C import abi, holds
 from dynamo_lite.capture import cells, object_lists
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
 from dynamo_lite.capture.deaths import has_let_go
 from dynamo_lite.capture.folding import check_items
-from dynamo_lite.capture.holdings import depth_of
+from dynamo_lite.capture.holdings import are_known, depth_of, note_type
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.numpy_rules import call_numpy, read_result, set_item
+from dynamo_lite.capture.numpy_rules import call_numpy, read_int, read_result, set_item
 from dynamo_lite.capture.outside_items import looked_up
 from dynamo_lite.capture.places import LATEST, Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
@@ -395,9 +395,11 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
 
 def _put_late(tracer: Tracer, target: SequenceValue, key: Value, item: Value) -> bool:
     """Note what is stored into a list that repeats an item as often as the call says, outside of the loops that go
-    over it; whether it is a number, under an index that the list has."""
+    over it; whether it is a number, or an array where lists of these are known as objects, under an index that the list
+    has."""
     place, item = as_scalar(key), realise(tracer, item)
-    if target.times is None or as_scalar(item) is None or type(place) is not int or place < 0:
+    is_one = as_scalar(item) is not None or (tracer.restraints.arrays and isinstance(item, ArrayValue))
+    if target.times is None or not is_one or type(place) is not int or place < 0:
         return False
     if any(target in region.lists for region in tracer.regions) or tracer.varies(target.times):
         return False
@@ -526,7 +528,30 @@ def _fill(tracer: Tracer, target: SequenceValue | DictValue) -> None:
             if kind is dict and where is None:
                 raise Break("loop-list", "a dict")
             ops.lists.put(graph, target.filled, where, (operand,), None, here)
+    for value in values:
+        note_type(tracer, target.filled, realise(tracer, value))
     target.known.clear()
+
+
+def take(machine: Machine, target: DictValue, key: Value) -> Value | None:
+    """``target[key]``, an array, under a number that only the run knows, of a dict made in this segment; None of
+    another one, or where arrays in lists are not known so."""
+    tracer = machine.tracer
+    if not tracer.restraints.arrays or target.source is not None or not tracer.native_loops:
+        return None
+    key = read_int(machine, realise(tracer, key))
+    where = _unknown_key(tracer, key)
+    if where is None and target.filled is not None:
+        where = _constant_key(key)
+    if where is None:
+        return None
+    _have_whole(tracer, target)
+    assert target.filled is not None
+    type_ = tracer.types_put.get(target.filled)
+    if type_ is None or not are_known(tracer, type_):
+        return None
+    node = ops.lists.take_out_of(tracer.graph, target.filled, abi.TAKE_KEY, (where,), tracer.location())
+    return ArrayValue(None, ops.lists.read_array(tracer.graph, node, type_, tracer.location()))
 
 
 def _known_operand(item: Value) -> Argument:
@@ -609,6 +634,7 @@ def _put(
     table = table_of(tracer)
     where, values = (None if key is None else key[0]), packed[0]
     node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table)
+    note_type(tracer, target, item)
     if table is None or isinstance(item, FormattedValue):
         return done
     parts = [item] if packed[1] is None else [realise(tracer, one) for one in item.known]  # type: ignore[attr-defined]

@@ -84,7 +84,6 @@ from dynamo_lite.capture.loop_results import (
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import is_held, item_at
 from dynamo_lite.capture.numbers import as_scalar, steps_of
-from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import Place, Snapshot, get, holds_array, put, snapshot, unread
@@ -116,6 +115,7 @@ from dynamo_lite.capture.whole_lists import look_closer
 from dynamo_lite.capture.whole_loops import check_whole
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
+from dynamo_lite.capture.written import note_carried_written, note_written
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided

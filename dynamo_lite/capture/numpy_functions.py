@@ -29,6 +29,7 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
 )
+from dynamo_lite.capture.written import is_loop_result, root_of
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.ops.shapes import broadcast
@@ -169,8 +170,8 @@ _KIND_OF = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 
 def _are_disjoint(one: Node, other: Node) -> bool:
     """Whether two arrays cannot share memory, since the program makes one of them."""
-    roots = [numpy_rules.root_of(node) for node in (one, other)]
-    made = [root.kind is NodeKind.CALL and not numpy_rules.is_loop_result(root) for root in roots]
+    roots = [root_of(node) for node in (one, other)]
+    made = [root.kind is NodeKind.CALL and not is_loop_result(root) for root in roots]
     return roots[0] is not roots[1] and any(made)
 
 

@@ -45,10 +45,10 @@ from dynamo_lite.capture.value import (
     computed_number,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup, int_from_outside
+from dynamo_lite.capture.written import is_loop_result, note_written, root_of
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.opdef import Undecided, is_exact_view
-from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.ops.conversion import Filled, is_pending
 
@@ -233,57 +233,6 @@ def _into_itself(machine: Machine, bound: ops.Bound) -> Value:
     return value_of(machine, bound.out if bound.returns == "value" else None)
 
 
-def note_written(machine: Machine, target: Node) -> None:
-    """Check that a store into `target` is possible, and remember whose memory it changes."""
-    root = root_of(target)
-    if root.kind is NodeKind.CONSTANT or _read_only(machine, target, root):
-        raise Break("python-exception", "ValueError: assignment destination is read-only")
-    if root.kind is NodeKind.INPUT:
-        for region in machine.tracer.regions:
-            if root in region.carried:
-                region.stored.add(root)  # where it may come from is checked when the loop is complete
-        machine.tracer.written.add(root)
-    elif is_loop_result(root):
-        loop = root.args[0]
-        assert isinstance(loop, Node)
-        note_carried_written(machine, loop, root.params["index"])
-
-
-def note_carried_written(machine: Machine, loop: Node, place: int) -> None:
-    """The same for what a loop or a choice hands out: everything that it may be is then written to."""
-    if loop.kind is NodeKind.COND:
-        for branch in loop.regions:
-            _note_end_written(machine, branch.outputs[place], loop.args[1:])
-        return
-    _, initial, captured, body = loop_parts(loop)
-    pending, seen = [place], set()
-    while pending:
-        place = pending.pop()
-        if place in seen:
-            continue
-        seen.add(place)
-        note_written(machine, initial[place])
-        end = body.outputs[place]
-        assert isinstance(end, Node)
-        pending += _note_end_written(machine, end, (0, *(None for _ in initial), *captured))
-
-
-def _note_end_written(machine: Machine, end: Any, outer: tuple[Any, ...]) -> list[int]:
-    """The same for what a body returns; `outer`: what goes into it, None for what is carried, whose places it gives."""
-    root = root_of(end)
-    if root.kind is NodeKind.CONSTANT or _passes_broadcast(end, root):
-        raise Break("python-exception", "ValueError: assignment destination is read-only")
-    carried: list[int] = []
-    for origin in origins(end):
-        if origin.kind is NodeKind.INPUT:
-            place = origin.params["index"]
-            if outer[place] is None:
-                carried.append(place - 1)
-            else:
-                note_written(machine, outer[place])
-    return carried
-
-
 def _known_value(machine: Machine, node: Node) -> Value:
     """The value that already stands for a node: an input keeps its source."""
     return machine.tracer.arrays.get(node) or ArrayValue(None, node)
@@ -369,47 +318,12 @@ def inplace(machine: Machine, op: str, lhs: ArrayValue, rhs: Value) -> Value:
     return lhs
 
 
-# -- stores --------------------------------------------------------------------------------------
-
-
-def root_of(node: Node) -> Node:
-    """The node whose memory `node` shows; breaks where that is not certain."""
-    while node.kind is NodeKind.CALL and ops.REGISTRY[node.op].kind is ops.OpKind.VIEW:
-        if not is_exact_view(node):
-            raise Break("op-without-rule", "a store into an array that the program makes in this way")
-        parent = node.args[0]
-        assert isinstance(parent, Node)
-        node = parent
-    return node
-
-
-def _read_only(machine: Machine, target: Node, root: Node) -> bool:
-    if root.kind is NodeKind.INPUT and root in machine.tracer.root.inputs:
-        example = machine.tracer.example_inputs[root.params["index"]]
-        if not example.flags.writeable:
-            return True
-    return _passes_broadcast(target, root)
-
-
-def is_loop_result(node: Node) -> bool:
-    """Whether `node` is a value that a loop or a choice hands out: it may be, or be a view of, what went in."""
-    return node.op == "tuple_get" and is_structured(node.args[0])
+# -- what loops carry ------------------------------------------------------------------------------
 
 
 def carried(machine: Machine, value: ArrayValue) -> bool:
     """Whether `value` is carried by a loop: which object it is depends on the iteration."""
     return is_loop_result(value.node) or any(value.node in region.carried for region in machine.tracer.regions)
-
-
-def _passes_broadcast(node: Node, root: Node) -> bool:
-    """Whether `node` is a read-only view of `root`."""
-    while node is not root:
-        if node.op == "broadcast_to" or (node.op == "diagonal" and not node.params["writeable"]):
-            return True
-        parent = node.args[0]
-        assert isinstance(parent, Node)
-        node = parent
-    return False
 
 
 # -- numbers out of NumPy scalars ------------------------------------------------------------------

@@ -18,18 +18,29 @@ the object that its node gives (ItemRead), as long as that node is at hand, and 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from dynamo_lite import ops
 from dynamo_lite._C import abi
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.choices import LENGTH, split
+from dynamo_lite.capture.choices import LENGTH, is_none, split
 from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
-from dynamo_lite.capture.holdings import LONGEST_TUPLE, agree, holding_of, joined, named, require_mixed, settle
+from dynamo_lite.capture.holdings import (
+    FEWEST_ARRAYS,
+    LONGEST_TUPLE,
+    agree,
+    are_known,
+    holding_of,
+    joined,
+    named,
+    require_mixed,
+    settle,
+    type_of_array,
+)
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import LATEST
-from dynamo_lite.capture.sameness import is_read_later, reachable
+from dynamo_lite.capture.sameness import is_read_later, reachable, types_agree
 from dynamo_lite.capture.scalar_items import DTYPES, SCALARS, guess, kind_of_scalar, note_put
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import NUMPY, Retry, Tracer
@@ -39,6 +50,7 @@ from dynamo_lite.capture.value import (
     CallValue,
     ComputedValue,
     ConstantValue,
+    DictValue,
     EitherValue,
     Holding,
     ItemRead,
@@ -49,11 +61,11 @@ from dynamo_lite.capture.value import (
     is_made_after,
     is_single,
 )
-from dynamo_lite.capture.wrap import FROM_OUTSIDE, realise, wrap
+from dynamo_lite.capture.wrap import FROM_OUTSIDE, present, realise, wrap
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar, kind_of, make
-from dynamo_lite.graph.types import LIST
+from dynamo_lite.graph.types import LIST, ArrayType
 
 _OF = {"int": abi.READ_INT, "float": abi.READ_FLOAT, "bool": abi.READ_BOOL}
 _FEW = 4
@@ -62,7 +74,7 @@ _MOST_KNOWN = 4096  # and of one of constants, which is copied
 _DONE = frozenset({"list.append", "list.pop", "list.copy"})  # by `method`, below
 _BY_OBJECTS = frozenset(  # of breaks that such lists may do away with
     {"loop-list", "loop-state", "side-effect-container", "loop-over-unknown-iterator", "unsupported-operation"}
-    | {"loop-dependent", "long-list", "list-length", "data-dependent-number", "python-call"}
+    | {"loop-dependent", "long-list", "list-length", "listed-array", "data-dependent-number", "python-call"}
 )
 
 
@@ -73,11 +85,24 @@ def try_objects(tracer: Tracer, reason: str, detail: str = "") -> None:
     """Have lists known by their objects from the next attempt on, where a loop cannot stay one for that reason, and
     there are lists of numbers; or not any more, where that has been tried."""
     restraints = tracer.restraints
-    if restraints.objects is False or reason not in _BY_OBJECTS or not _has_lists(tracer):
+    if restraints.objects is False or reason not in _BY_OBJECTS:
         return
     if restraints.objects is None and detail.startswith("list.") and detail not in _DONE:
         return
-    restraints.objects = not restraints.objects
+    of_arrays = restraints.objects is None and _has_lists(tracer, True)
+    if restraints.objects is None and (of_arrays or _has_lists(tracer)):
+        restraints.objects, restraints.arrays = True, of_arrays
+    elif restraints.arrays:
+        restraints.objects, restraints.arrays = _has_lists(tracer), False
+    elif restraints.objects:
+        restraints.objects = False
+    else:
+        return
+    begin_again(tracer)
+
+
+def begin_again(tracer: Tracer) -> NoReturn:
+    """Raise Retry, with what loops have learned of lists forgotten."""
     for plan in tracer.plans.values():
         plan.cells.clear()
         plan.lists.clear()
@@ -87,29 +112,57 @@ def try_objects(tracer: Tracer, reason: str, detail: str = "") -> None:
     raise Retry
 
 
-def _has_lists(tracer: Tracer) -> bool:
+def _has_lists(tracer: Tracer, arrays: bool = False) -> bool:
+    """Whether there are such lists; arrays: of arrays, others do not count."""
     outside = [one for one, _ in tracer.wrapped.values()] + [one.concrete for one in tracer.grown.values()]
-    if any(holding_of(one) is not None for one in outside):
+    holdings = [holding_of(one, arrays=arrays) for one in outside]
+    if any(one is not None and (not arrays or one.kind == "array") for one in holdings):
         return True
+    if arrays:
+        return any(_holds_arrays(tracer, value) for value in reachable(tracer))
     return any(isinstance(value, ListValue) or is_eligible(tracer, value, True) for value in reachable(tracer))
 
 
 def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
-    """Whether a value is a list made here of numbers of one kind, or of such lists. ever: or would have been one before
-    a loop that is being captured began."""
+    """Whether a value is a list made here of numbers of one kind, or of such lists, or of arrays where lists of those
+    are known so. ever: or would have been one before a loop that is being captured began."""
     if not isinstance(value, SequenceValue) or value.kind is not list or value.source is not None:
         return False
+    of_arrays = tracer.restraints.arrays and _holds_arrays(tracer, value)
+    if of_arrays and value.is_grown:
+        return True
     is_other = value.is_grown or any(one is not None for one in (value.cells, value.rows, value.became))
     if value.by_parts or (not ever and (is_other or any(value in region.lists for region in tracer.regions))):
         return False  # it was there before the loop, or something else stands for it
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     most = _MOST_KNOWN if _constants(tracer, value) else _MOST
     is_of_scalars = SCALARS in kinds and kinds <= {SCALARS, *_OF}
-    return len(value.known) <= most and (not kinds or is_of_scalars or (len(kinds) == 1 and None not in kinds))
+    is_alike = not kinds or is_of_scalars or (len(kinds) == 1 and None not in kinds)
+    return len(value.known) <= most and (of_arrays or is_alike)
+
+
+def _holds_arrays(tracer: Tracer, value: Value) -> bool:
+    """Whether a value is a list or dict made here of arrays of one type, and of None where one may be stored."""
+    if isinstance(value, DictValue):
+        return value.source is None and value.filled is None and _are_arrays(tracer, list(value.known.values()))
+    if not isinstance(value, SequenceValue) or value.kind is not list or value.source is not None or value.by_parts:
+        return False
+    if value.is_grown:
+        return _filled_type(tracer, value) is not None
+    items = [item for item in (*value.known, *value.late.values()) if not is_none(item)]
+    awaits = value.times is not None or len(value.known) >= FEWEST_ARRAYS
+    return _are_arrays(tracer, items) if items else awaits and bool(value.known)
+
+
+def _are_arrays(tracer: Tracer, items: list[Value]) -> bool:
+    types = {type_of_array(realise(tracer, item)) for item in items[: _MOST + 1]}
+    return len(items) <= _MOST and len(types) == 1 and None not in types
 
 
 def _kind_of(tracer: Tracer, item: Value) -> str | None:
     item = realise(tracer, item)
+    if tracer.restraints.arrays and type_of_array(item) is not None:
+        return "array"
     if isinstance(item, ListValue) or is_eligible(tracer, item):
         return "list"
     if _is_tuple(item):
@@ -148,6 +201,14 @@ def _constant_tuple(item: Value) -> tuple[Any, ...] | None:
     return source.key.value if source is not None and source.kind == "const" else None
 
 
+def _filled_type(tracer: Tracer, value: SequenceValue) -> ArrayType | None:
+    """The type of the arrays in a list all of which the program has; None of another one."""
+    if value.filled is None or value.known or value.ends or value.cells is not None:
+        return None
+    type_ = tracer.types_put.get(value.filled)
+    return type_ if type_ is not None and are_known(tracer, type_) else None
+
+
 def convert_all(tracer: Tracer) -> None:
     """Before a loop: have the program make the lists that it may need."""
     if not tracer.restraints.objects or tracer.frames[-1].code.filename.startswith(NUMPY):
@@ -162,9 +223,14 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     """The list of the program's that a list made here becomes."""
     graph, here = tracer.graph, tracer.location()
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
+    if (type_ := _filled_type(tracer, value)) is not None:
+        assert value.filled is not None
+        value.became = made = ListValue(None, value.filled, Holding("array", array=type_))
+        return made
     frame = tracer.frames[-1]
     name = (frame.code.filename, frame.code.qualname, frame.index)
-    holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(("list", "tuple", SCALARS)) else "")
+    of_parts = ("list", "tuple", "array", SCALARS)
+    holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(of_parts) else "")
     made = ListValue(None, holding=named(holding, name, tracer.restraints.mixed))
     constants = _constants(tracer, value)
     if constants is not None and not holding.kind:
@@ -190,10 +256,15 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
 
 def from_outside(tracer: Tracer, obj: list[Any], source: Source) -> ListValue | None:
     """A list from outside; None where it holds other things."""
-    holding = holding_of(obj)
+    holding = holding_of(obj, arrays=tracer.restraints.arrays)
     if holding is None:
         return None
     tracer.facts.state("type", source, list)
+    if holding.kind == "array":
+        model = realise(tracer, present(tracer, source.item(0), obj[0]))
+        holding.array = type_of_array(model)
+        if holding.array is None:
+            return None
     node = tracer.root.add_input(LIST, "list")
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)
@@ -268,6 +339,8 @@ def _item_from_outside(tracer: Tracer, target: ListValue, place: Scalar, node: N
     if target.holding.kind == "list" and type(item) is list:
         assert target.holding.inner is not None
         return _known(tracer, ListValue(None, node, target.holding.inner, at, item))
+    if target.holding.kind == "array":
+        return realise(tracer, present(tracer, at, item))
     known = wrap(tracer, item, at) if type(item).__name__ == target.holding.kind != "bool" else None
     if not isinstance(known, NumberValue):
         return None
@@ -295,6 +368,9 @@ def _item(tracer: Tracer, target: ListValue, node: Node, place: Scalar = -1) -> 
         takes = [_take_of(tracer, node, abi.TAKE_OF_TUPLE, place, count) for place in range(count)]
         items = [_item(tracer, ListValue(holding=part), one) for part, one in zip(holding.parts, takes, strict=True)]
         return SequenceValue(None, tuple, items, taken=node)
+    if holding.kind == "array":
+        assert holding.array is not None
+        return ArrayValue(None, ops.lists.read_array(tracer.graph, node, holding.array, tracer.location()))
     if not holding.kind:  # a guess
         settle(holding, "int", tracer.restraints.mixed)
     kind = holding.kind
@@ -504,9 +580,17 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
         for part, one in zip(_parts(holding, len(constants)), constants, strict=True):
             _object(tracer, part, ConstantValue(None, one))
         return hold(tracer, constants)
+    if tracer.restraints.arrays and is_none(item) and holding.kind in ("", "array"):
+        return hold(tracer, None)
+    if tracer.restraints.arrays and isinstance(item, ArrayValue) and (type_ := type_of_array(item)) is not None:
+        if not holding.kind:
+            holding.kind, holding.array = "array", type_
+        if holding.array is None or not types_agree(tracer, holding.array, type_):
+            raise Break("loop-list", "a list of arrays of several types, or of other things")
+        return item.node
     number = as_scalar(item) if (scalar := kind_of_scalar(item)) is None else None
     kind = scalar if number is None else kind_of(number)
-    if kind is None or (scalar is None and kind not in _OF):
+    if kind is None or holding.kind == "array" or (scalar is None and kind not in _OF):
         raise Break("loop-list", "a list of several kinds of numbers, or of other things")
     if not holding.kind:
         settle(holding, kind, mixed)
@@ -589,6 +673,7 @@ LENGTH.append(length)
 
 
 __all__ = [
-    *("as_list_like", "convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join", "length"),
+    *("as_list_like", "begin_again", "convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join"),
+    "length",
     *("method", "next_of", "put", "try_objects", "unpack"),
 ]

@@ -98,6 +98,7 @@ class Restraints:
 
     # Lists as objects.
     objects: bool | None = None  # whether lists are known so (object_lists.py); None: nobody has asked yet
+    arrays: bool = False  # whether lists of arrays are, too
     lists_grow: bool = False  # whether some that may be from outside get longer or shorter
     mixed: set[Any] = field(default_factory=set)  # by name those that hold ints and floats
     known: dict[Any, list[Any]] = field(default_factory=dict)  # by list and attribute, its objects (listed_objects.py)
@@ -106,7 +107,7 @@ class Restraints:
 
     def clear(self) -> None:
         """Forget everything."""
-        self.objects, self.lists_grow, self.warns = None, False, False
+        self.objects, self.arrays, self.lists_grow, self.warns = None, False, False, False
         self.mixed.clear()
         self.known.clear()
         for known in (self.recursive, self.own, self.loops, self.busy, self.side_exits, self.often):

@@ -348,6 +348,7 @@ class Tracer:
         self.lengths_changed = 0  # how often some of them got longer or shorter
         self.gone_over: list[tuple[Region, ListValue, Scalar]] = []  # by loops, and how long these were
         self.listed: list[ListValue] = []  # those from outside
+        self.types_put: dict[Node, ArrayType | None] = {}  # into lists and dicts made here: of arrays, or None
         self.made_by_guards: set[Source] = set()  # numbers out of lists, which are not to be read there again
         self.held: dict[Any, tuple[Any, Node]] = {}  # by id, or source, the objects that it has besides
         self.repeated: list[SequenceValue] = []  # lists of which a number of the call's says how long they are

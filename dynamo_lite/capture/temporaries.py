@@ -59,6 +59,8 @@ def _is_temporary(machine: Machine, node: Node) -> bool:
     """Whether the array is new memory to which only the operator refers."""
     if node.kind is not NodeKind.CALL or not node.array_type.ndim or ops.REGISTRY[node.op].kind is ops.OpKind.VIEW:
         return False
+    if node.op == "object_array":  # the list has it, too
+        return False
     frames = machine.tracer.frames
     places = (value for frame in frames for value in (*frame.locals.values(), *frame.cells.values(), *frame.stack))
     return not any(_refers(value, node) for value in places)

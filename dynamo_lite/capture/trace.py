@@ -31,6 +31,7 @@ from dynamo_lite.capture import (
 from dynamo_lite.capture.cells import alone
 from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.kept import kept_locals
+from dynamo_lite.capture.kept_arrays import check_kept
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.listed_objects import state_listed
 from dynamo_lite.capture.listed_scalars import check_inside, check_outputs
@@ -264,6 +265,7 @@ def _trace(
             check_unchanged(tracer)
             check_others(tracer)
             check_inside(tracer)
+            check_kept(tracer)
         except Retry:
             grows &= not tracers[-1].is_read_behind
             continue  # what the attempt has taught is in the plans

@@ -28,6 +28,7 @@ from dynamo_lite.capture.source import Source
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of
+from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.lists import is_single as is_single
 
 if TYPE_CHECKING:
@@ -455,9 +456,10 @@ class CellItem(CallValue):
 @dataclass(eq=False, slots=True)
 class Holding:
     """What a list holds: kind is "int", "float" or "bool", "number" for ints and floats, "scalar" for NumPy scalars and
-    maybe numbers of Python's (scalar_items.py), "list" (of such as `inner` says), "tuple" (of as many as `parts`), or
-    "" if nothing is known. most: of a "scalar" list, what an item is taken for of which nothing else is known; awaits:
-    it has no NumPy scalars yet, but gets them. names: where such lists come from, for all attempts."""
+    maybe numbers of Python's (scalar_items.py), "list" (of such as `inner` says), "tuple" (of as many as `parts`),
+    "array" (of the type `array`), or "" if nothing is known. most: of a "scalar" list, what an item is taken for of
+    which nothing else is known; awaits: it has no NumPy scalars yet, but gets them. names: where such lists come from,
+    for all attempts."""
 
     kind: str = ""
     inner: Holding | None = None
@@ -465,6 +467,7 @@ class Holding:
     names: set[Any] = field(default_factory=set)
     most: str = ""
     awaits: bool = False
+    array: ArrayType | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -337,7 +337,7 @@ def is_object_list(tracer: Tracer, value: Value) -> bool:
     """Whether `value`, of which nothing has been asked yet, is a list that the program has as an object."""
     if not tracer.restraints.objects or not tracer.native_loops or not isinstance(value, LazyValue):
         return False
-    return value.known is None and holding_of(value.concrete) is not None
+    return value.known is None and holding_of(value.concrete, arrays=tracer.restraints.arrays) is not None
 
 
 def present(tracer: Tracer, source: Source, obj: Any) -> LazyValue:

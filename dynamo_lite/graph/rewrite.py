@@ -69,7 +69,9 @@ def hands_out(node: Node) -> bool:
     return is_structured(node) or node.kind is NodeKind.LEAVE or node.op in _OF_LISTS
 
 
-_OF_LISTS = frozenset(("append", "put_item", "new_container", "list_take", "list_join", "object_scalar"))
+_OF_LISTS = frozenset(
+    ("append", "put_item", "new_container", "list_take", "list_join", "object_scalar", "object_array")
+)
 
 
 def may_hand_out(nodes: Iterable[Node], outputs: Iterable[Argument], value: Node) -> bool:
@@ -158,23 +160,24 @@ def written(node: Node) -> set[Node]:
         target = node.args[0]
         assert isinstance(target, Node), node.name
         return origins(target)
+    if not is_structured(node):
+        return set()
+    return outside(node, written_by(inner for region in node.regions for inner in region.nodes))
+
+
+def outside(node: Node, inner: Iterable[Node]) -> set[Node]:
+    """What the inputs among `inner`, origins in the bodies of a loop or a choice, may show of the graph around it."""
     found: set[Node] = set()
-    if node.kind is NodeKind.LOOP:
-        _, initial, captured, body = loop_parts(node)
-        for origin in written_by(body.nodes):
-            if origin.kind is not NodeKind.INPUT:
-                continue
-            place = origin.params["index"] - 1
-            hit = _carried_from(node, place) if place < len(initial) else {captured[place - len(initial)]}
-            for value in hit:
-                assert isinstance(value, Node), node.name
-                found |= origins(value)
-    if node.kind is NodeKind.COND:
-        for origin in written_by(inner for branch in node.regions for inner in branch.nodes):
-            if origin.kind is NodeKind.INPUT:
-                value = node.args[1 + origin.params["index"]]
-                assert isinstance(value, Node), node.name
-                found |= origins(value)
+    carried = node.params["carried"] if node.kind is NodeKind.LOOP else 0
+    before = 2 if node.kind is NodeKind.LOOP else 1  # operands that no array of a body comes from
+    for origin in inner:
+        if origin.kind is not NodeKind.INPUT:
+            continue
+        place = origin.params["index"]
+        values = _carried_from(node, place - 1) if 0 < place <= carried else {node.args[before + place]}
+        for value in values:
+            assert isinstance(value, Node), node.name
+            found |= origins(value)
     return found
 
 

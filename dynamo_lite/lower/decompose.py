@@ -262,6 +262,24 @@ def _takes_short_ways(char: str) -> bool:
     return bool((np.power(x, 2.0) == x * x).all() and (np.power(x, 0.5) == np.sqrt(x)).all())
 
 
+def _round(graph: Graph, node: Node) -> Node | None:
+    """NumPy rounds to places by ufuncs. NB: the result of more axes has another layout than theirs."""
+    (x,), decimals = node.args, node.params["decimals"]
+    type_ = node.array_type
+    assert isinstance(x, Node)
+    known = type(decimals) is int and 1 <= abs(decimals) <= _MOST_PLACES
+    if not known or type_.dtype.char not in "fd" or not (type_.scalar or type_.ndim == 1):
+        return None
+    before, after = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    scale = 10.0 ** abs(decimals)
+    moved = graph.add_call(before, (x, scale), {}, type_, node.location)
+    whole = graph.add_call("rint", (moved,), {}, type_, node.location)
+    return graph.add_call(after, (whole, scale), {}, type_, node.location)
+
+
+_MOST_PLACES = 22  # powers of ten up to that are floats
+
+
 def _divide(graph: Graph, node: Node) -> Node | None:
     """By a power of 2 the product is the quotient, bit by bit and with the same flags, in a fraction of the time."""
     x, divisor = node.args
@@ -439,6 +457,7 @@ _RULES: Mapping[str, Rule] = {
     "outer": _outer,
     "take": _take,
     "power": _power,
+    "round": _round,
     "divide": _divide,
     "floor_divide": _divide_by_power,
     "remainder": _divide_by_power,

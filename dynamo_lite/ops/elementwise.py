@@ -611,10 +611,14 @@ define(
 # clip: the C method forwards to numpy._core._methods._clip; this is that function's rule.
 
 
-def _bind_clip_bounds(ask: Relate, x: Node, low: Any, high: Any, out: Any, casting: str, dtype: DType | None) -> Bound:
-    kind = x.array_type.dtype.kind
-    if kind in "iu":
-        limits = np.iinfo(x.array_type.dtype)  # type: ignore[type-var]
+def _bind_clip_bounds(ask: Relate, x: Any, low: Any, high: Any, out: Any, casting: str, dtype: DType | None) -> Bound:
+    if not isinstance(x, Node) and any(isinstance(bound, Node | np.generic) for bound in (x, low, high)):
+        raise OpError("np.clip of a Python number by NumPy's")
+    of = x.array_type.dtype if isinstance(x, Node) else np.dtype(_NUMBERS.get(kind_of(x), object))
+    if of.kind == "O":
+        raise OpError("np.clip of what is no number")
+    if of.kind in "iu":
+        limits = np.iinfo(of)  # type: ignore[type-var]
         low = None if _is_int(low) and ask(make("le", low, int(limits.min))) else low
         high = None if _is_int(high) and ask(make("ge", high, int(limits.max))) else high
     name, operands = {
@@ -624,6 +628,9 @@ def _bind_clip_bounds(ask: Relate, x: Node, low: Any, high: Any, out: Any, casti
         (False, False): ("clip", (x, low, high)),
     }[low is None, high is None]
     return ufunc_binder(UFUNCS[name])(ask, *operands, out=out, casting=casting, dtype=dtype)
+
+
+_NUMBERS = {"int": np.int64, "float": np.float64}  # what NumPy makes an array of
 
 
 def _is_int(value: Any) -> bool:
@@ -648,7 +655,7 @@ def _bind_method_clip(
 @spell("clip minimum maximum positive", "np.clip", np.clip)
 def _bind_clip(
     ask: Relate,
-    a: ArrayArg,
+    a: OperandArg,
     a_min: UfuncOptionalOperand = np._NoValue,
     a_max: UfuncOptionalOperand = np._NoValue,
     out: Out = None,

@@ -3,9 +3,9 @@
 ``new_container`` is a fresh list or dict, ``append`` adds one value to a list, ``put_item`` stores one under an index
 or key, in the program's order. The container may be an input, and is handed out as it is. ``list_take`` gives an item,
 as the object that it is, or a copy of a list, ``object_number`` the number that an item is, and ``object_scalar`` an
-item of which it is known that it is a NumPy scalar of a type. What goes in is the very object: a store into it later
-is seen through the container. What packs several values is a type,
-or a format whose text they make.
+item of which it is known that it is a NumPy scalar of a type, ``object_array`` one that is an array. What goes in is
+the very object: a store into it later is seen through the container. What packs several values is a type, or a format
+whose text they make.
 
     %out: object = new_container(kind=list);  loop ...: %append = append(%out, i0, %x, packed=tuple)
     %out: object = new_container(0.0, s0, kind=list);  loop ...: %put_item = put_item(%out, i0, %x, packed=None)
@@ -163,7 +163,9 @@ def _infer_take(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate)
 
 def take(target: Any, kind: int, places: Sequence[Any]) -> Any:
     """What is taken of a list: an item, which stays or goes, or a copy of a part; or an object as the NumPy scalar that
-    it is, of the type of that number."""
+    it is, of the type of that number, or as the array, of that type and shape."""
+    if kind == abi.TAKE_ARRAY:
+        return as_array_of(target, DTYPES_BY_NUMBER[places[0]], places[1:])
     if kind == abi.TAKE_SCALAR:
         return as_scalar_of(target, DTYPES_BY_NUMBER[places[0]])
     if kind == abi.TAKE_JOINED:
@@ -172,6 +174,8 @@ def take(target: Any, kind: int, places: Sequence[Any]) -> Any:
         if not isinstance(target, tuple) or len(target) != places[1]:
             raise IndexError("no tuple of that length")
         return target[places[0]]
+    if kind == abi.TAKE_KEY and not isinstance(target, dict):
+        raise TypeError("no dict")
     if kind == abi.TAKE_COPY:
         return target[slice(*places)] if places else target[:]
     return target.pop(*places) if kind == abi.TAKE_OUT else target[places[0]]
@@ -184,7 +188,7 @@ define(
         _infer_take,
         lambda args, params: take(args[0], params["kind"], args[1:]),
         "The item of a list under an index (params kind: TAKE_ITEM), which is taken off it (TAKE_OUT); a copy of the "
-        "items from one index to another (TAKE_COPY).",
+        "items from one index to another (TAKE_COPY); or what a dict has under a key (TAKE_KEY).",
     )
 )
 
@@ -243,6 +247,34 @@ define(
     )
 )
 
+
+def _infer_array(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    one, *shape = args
+    if not isinstance(one, Node) or one.array_type != LIST or any(isinstance(size, Node) for size in shape):
+        raise OpError("no object, or a size that is no number")
+    return ArrayType(params["dtype"], tuple(shape))  # type: ignore[arg-type]
+
+
+def as_array_of(found: Any, dtype: np.dtype[Any], shape: Sequence[Any]) -> Any:
+    """An object that has to be an array of exactly that type and shape, with the strides of a new one in C order."""
+    if type(found) is not np.ndarray or found.dtype is not dtype or found.shape != tuple(shape):
+        raise TypeError("no array of that type and shape")
+    if not found.flags.aligned or found.strides != np.empty(found.shape, dtype).strides:
+        raise TypeError("an array that lies otherwise")
+    return found
+
+
+define(
+    OpDef(
+        "object_array",
+        OpKind.CALL,
+        _infer_array,
+        lambda args, params: as_array_of(args[0], params["dtype"], args[1:]),
+        "The array of params dtype that an object is, packed in C order, of the shape that the other operands are.",
+        may_report=False,
+    )
+)
+
 define(
     OpDef(
         "list_join",
@@ -295,12 +327,18 @@ def put(
     """Append ``target[key] = value``, or without a key ``target.append(value)``; packed: the value is a fresh tuple,
     list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag). of_list:
     the target is known to be a list."""
+    values = tuple(map(_as_taken, values))
     op, keys = ("append", ()) if key is None else ("put_item", (key,))
     operands, params = (*keys, *values), {"packed": packed, **({"of_list": True} if of_list else {})}
     if objects is None or not operands:
         return graph.add_call(op, (target, *operands), params, LIST, location)
     tags = (0,) * len(operands)
     return graph.add_call(op, (target, *operands, objects, *tags), params | {"tagged": len(tags)}, LIST, location)
+
+
+def _as_taken(value: Argument) -> Argument:
+    """An array that has been taken of a list as what stood there."""
+    return value.args[0] if isinstance(value, Node) and value.op == "object_array" else value
 
 
 def take_out_of(graph: Graph, target: Node, kind: int, places: Sequence[Scalar], location: Location | None) -> Node:
@@ -324,6 +362,11 @@ def read_scalar(graph: Graph, one: Node, dtype: np.dtype[Any], location: Locatio
     return graph.add_call("object_scalar", (one,), {"dtype": dtype}, ArrayType(dtype, (), scalar=True), location)
 
 
+def read_array(graph: Graph, one: Node, type_: ArrayType, location: Location | None) -> Node:
+    """Append what has an object as the array that it is, of that type."""
+    return graph.add_call("object_array", (one, *type_.shape), {"dtype": type_.dtype}, type_, location)
+
+
 def hold(graph: Graph, value: Any, location: Location | None) -> Node:
     """Append an object that is known, as it is."""
     return graph.add_call("held_object", (), {"value": Held(value)}, LIST, location)
@@ -341,6 +384,6 @@ def set_tag(node: Node, place: int, tag: Scalar) -> None:
 
 __all__ = [
     *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "read_number"),
-    *("DTYPES_BY_NUMBER", "as_scalar_of", "read_object", "read_scalar"),
+    *("DTYPES_BY_NUMBER", "as_array_of", "as_scalar_of", "read_array", "read_object", "read_scalar"),
     *("set_tag", "take", "take_out_of", "hold", "join"),
 ]

@@ -122,9 +122,7 @@ class ArrayBuilder(VectorBuilder):
             if register.room is None and _known(register.held.origin) == 0:
                 raise NotCompiled("an array that lies elsewhere")
             self.copied.add(register.base)
-            sizes = [size.value for size in register.sizes]
-            sizes += [self.constant(INT64, 1)] * (MOST_AXES - len(sizes))
-            words: list[Value | Memref] = [self.begin(register), self.constant(INT64, len(register.sizes)), *sizes]
+            words: list[Value | Memref] = [self.begin(register), *self.as_words(register.sizes)]
             self.append_object("append_array", target, appended.index, frame, words)
         elif isinstance(appended, Reg):
             value = self.scalar(appended, frame).value
@@ -359,6 +357,22 @@ class ArrayBuilder(VectorBuilder):
         number = self.number(dim, frame)
         return number, self.sized.get(number.value, frozenset())
 
+    def extents(self, shape: Sequence[Dim], frame: Frame) -> tuple[list[Number], list[frozenset[Axis]]]:
+        """The sizes of an array that is made, which are tested where nothing is known to be as long."""
+        extents = [self.extent(dim, frame) for dim in shape]
+        sizes, axes = [size for size, _ in extents], [known for _, known in extents]
+        if all(known or size.least == size.most for size, known in extents):
+            self.require_short(sizes, axes)
+        else:
+            sizes, tested = self.tested(sizes)
+            axes = [known | axis for known, axis in zip(axes, tested, strict=True)]
+        return sizes, axes
+
+    def as_words(self, sizes: Sequence[Number]) -> list[Value]:
+        """How many axes there are, and their sizes."""
+        words = [size.value for size in sizes] + [self.constant(INT64, 1)] * (MOST_AXES - len(sizes))
+        return [self.constant(INT64, len(sizes)), *words]
+
     def alloc(self, step: Alloc, frame: Frame) -> None:
         """A new array, maybe filled."""
         if len(step.shape) > MOST_AXES or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
@@ -372,13 +386,7 @@ class ArrayBuilder(VectorBuilder):
             return
         if step.order != "C" and len(step.shape) > 1:
             self.require_ordered(step, frame)
-        extents = [self.extent(dim, frame) for dim in step.shape]
-        sizes, axes = [size for size, _ in extents], [known for _, known in extents]
-        if all(known or size.least == size.most for size, known in extents):
-            self.require_short(sizes, axes)
-        else:
-            sizes, tested = self.tested(sizes)
-            axes = [known | axis for known, axis in zip(axes, tested, strict=True)]
+        sizes, axes = self.extents(step.shape, frame)
         array = self.room(step.dtype, sizes, axes)
         if step.fill is not None:
             length = (self.total(sizes),)

@@ -3,7 +3,8 @@
 What is taken of a list, and each list that is made, is kept in a place of its own until the same step runs again, so
 that it lives though the list gets another item there, unless it is not used any more then; what a loop carries has a
 place, too (csrc/program/machine_lists.c). An item of which nobody wants more than the number is read at once. A NumPy
-scalar that is taken of a list, or put into one, is kept as well: its origin is minus its address.
+scalar that is taken of a list, or put into one, is kept as well: its origin is minus its address. So is an array that
+is put into one; of one that is taken the elements are copied into a room.
 
 INVARIANT: a list is changed by functions that note that in the journal, but for appends to one of which it knows
 already (List.noted).
@@ -19,8 +20,8 @@ from dynamo_lite.ops.lists import DTYPES_BY_NUMBER
 from dynamo_lite.program.build_arrays import OBJECT, PYTHON_TYPES, Handed, origin_of
 from dynamo_lite.program.build_functions import FunctionBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Number
-from dynamo_lite.program.build_steps import Frame, Item, List, NumpyScalar
-from dynamo_lite.program.ir import Value
+from dynamo_lite.program.build_steps import Array, Frame, Item, List, NumpyScalar
+from dynamo_lite.program.ir import Memref, Value
 from dynamo_lite.schedule.blocks import registers_used
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -38,16 +39,21 @@ from dynamo_lite.schedule.steps import (
     Take,
 )
 
+_TAKES = {
+    **{abi.TAKE_ITEM: "list_item", abi.TAKE_KEY: "dict_item", abi.TAKE_OUT: "list_pop"},
+    abi.TAKE_COPY: "list_copy",
+}
 _LIMITS = {abi.READ_BOOL: (0, 1), abi.READ_IS_FLOAT: (0, 1), abi.READ_LENGTH: (0, (1 << 63) - 1)}
 
 
 class ListBuilder(FunctionBuilder):
-    """Lists beside arrays. kept: how many objects are kept. keeps_scalars: whether NumPy scalars are among them."""
+    """Lists beside arrays. kept: how many objects are kept. keeps_objects: whether NumPy scalars or arrays are among
+    them."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # type: ignore[arg-type]
         self.kept = 0
-        self.keeps_scalars = False
+        self.keeps_objects = False
 
     def keep_place(self) -> Value:
         self.kept += 1
@@ -63,8 +69,9 @@ class ListBuilder(FunctionBuilder):
 
     def take(self, step: Take, frame: Frame) -> None:
         """An item, which may be taken off, or a copy; or the NumPy scalar that an object is."""
-        if step.kind == abi.TAKE_SCALAR:
-            frame.registers[step.dst] = self.scalar_of(step, frame)
+        if step.kind in (abi.TAKE_SCALAR, abi.TAKE_ARRAY):
+            make = self.scalar_of if step.kind == abi.TAKE_SCALAR else self.array_taken
+            frame.registers[step.dst] = make(step, frame)
             return
         target = self.list_in(step.list, frame)
         if step.kind == abi.TAKE_JOINED:
@@ -78,13 +85,11 @@ class ListBuilder(FunctionBuilder):
         if step.kind == abi.TAKE_ITEM and step.dst in frame.read_only:
             frame.registers[step.dst] = Item(target.value, places[0].value)
             return
-        name = {abi.TAKE_ITEM: "list_item", abi.TAKE_OUT: "list_pop", abi.TAKE_COPY: "list_copy"}.get(
-            step.kind, "tuple_item"
-        )
+        name = _TAKES.get(step.kind, "tuple_item")
         words = [place.value for place in places]
         if step.kind == abi.TAKE_COPY and not words:
             words = [self.constant(INT64, 0), self.constant(INT64, (1 << 63) - 1)]
-        is_held = step.kind == abi.TAKE_ITEM and step.dst in frame.held
+        is_held = step.kind in (abi.TAKE_ITEM, abi.TAKE_KEY) and step.dst in frame.held
         place = self.constant(INT64, -1) if is_held else self.keep_place()
         made = self.computed(name, (place, target.value, *words), OBJECT, abi.RETURNED_INDEX)
         frame.registers[step.dst] = List(made, step.kind == abi.TAKE_COPY)
@@ -116,11 +121,25 @@ class ListBuilder(FunctionBuilder):
             return NumpyScalar(self.computed("list_scalar", words, dtype, abi.RETURNED_NUMBER), None)
         one = self.list_in(step.list, frame).value
         value = self.computed("object_scalar", [one, what], dtype, abi.RETURNED_NUMBER)
-        self.keeps_scalars = True
+        self.keeps_objects = True
         return NumpyScalar(value, self.computed("object_origin", [one], INT64))
 
+    def array_taken(self, step: Take, frame: Frame) -> Array:
+        """The array that an object is, a copy: nobody writes to its memory while the program runs."""
+        number, *shape = step.places
+        if not isinstance(number, int) or number not in DTYPES_BY_NUMBER or len(shape) > abi.MOST_TAKEN:
+            raise NotCompiled("an array of another dtype, or of more axes")
+        one = self.list_in(step.list, frame).value
+        array = self.room(DTYPES_BY_NUMBER[number], *self.extents(shape, frame))  # type: ignore[arg-type]
+        what: list[Value | Memref] = [one, self.constant(INT64, number), self.begin(array)]
+        words = [*what, *self.as_words(array.sizes)]
+        self.helper("object_array", words, failure=abi.RETURNED_NUMBER)
+        return replace(array, held=None, room=None)  # NB: this copy is not the object
+
     def as_object(self, value: Reg, frame: Frame) -> List:
-        """A NumPy scalar as the object that it is, or a new one, which it is from now on."""
+        """A NumPy scalar or array as the object that it is, or a new one, which it is from now on."""
+        if isinstance(array := self.register(value.index, frame), Array):
+            return self.array_object(value, array, frame)
         single, origin = self.scalar(value, frame).value, origin_of(self.register(value.index, frame))
         if origin is None or single.dtype.kind not in "biuf" or single.dtype.itemsize > INT64.itemsize:
             raise NotCompiled("nobody can tell which object it is, or it has more than 64 bits")
@@ -128,21 +147,35 @@ class ListBuilder(FunctionBuilder):
         one = self.computed("scalar_object", words, OBJECT, abi.RETURNED_FAILED)
         if origin.number is None or origin.number == 0:
             self.set_origin(value.index, self.computed("object_origin", [one], INT64), frame)
-        self.keeps_scalars = True
+        self.keeps_objects = True
+        return List(one)
+
+    def array_object(self, value: Reg, array: Array, frame: Frame) -> List:
+        """The same of an array."""
+        origin = origin_of(array)
+        if origin is None or array.dtype.kind not in "biuf" or array.ordered is None:
+            raise NotCompiled("nobody can tell which object it is, or it lies elsewhere")
+        self.copied.add(array.base)
+        what: list[Value | Memref] = [self.keep_place(), self.constant(INT64, int(array.dtype.num))]
+        what += [origin, self.begin(array)]
+        one = self.computed("array_object", (*what, *self.as_words(array.sizes)), OBJECT, abi.RETURNED_FAILED)
+        if origin.number is None or origin.number == 0:
+            self.set_origin(value.index, self.computed("object_origin", [one], INT64), frame)
+        self.keeps_objects = True
         return List(one)
 
     def with_objects(self, step: Put, frame: Frame) -> Put:
-        """A store into a list that may lose what it gets, with NumPy scalars as objects, which are kept."""
+        """A store into a list that may lose what it gets, with NumPy scalars and arrays as objects, which are kept."""
         values = list(step.values)
         for place, value in enumerate(values):
-            if isinstance(value, Reg) and isinstance(frame.registers.get(value.index), NumpyScalar):
+            if isinstance(value, Reg) and isinstance(frame.registers.get(value.index), NumpyScalar | Array):
                 values[place] = Reg(-1 - place)
                 frame.registers[-1 - place] = self.as_object(value, frame)
         return replace(step, values=tuple(values))
 
     def put(self, step: Put, frame: Frame) -> None:
         """An item under an index, or at the end of a list that somebody else may have."""
-        if step.of_list:
+        if step.of_list or (step.key is not None and step.packed is None):
             step = self.with_objects(step, frame)
         target = self.list_in(step.list, frame)
         if step.key is None:
@@ -151,13 +184,15 @@ class ListBuilder(FunctionBuilder):
             self.append(step, frame)
             return
         key = self.number(step.key, frame)
-        if step.packed is not None or key.kind != "int" or not step.of_list:
-            raise NotCompiled("what is packed, a place that is no int, or maybe a dict")
+        if step.packed is not None or key.kind != "int":
+            raise NotCompiled("what is packed, or a place that is no int")
         (value,), tags = step.values, step.tags[1:]
         words = [target.value, key.value]
+        if not step.of_list and (not isinstance(value, Reg) or any(tag != 0 for tag in step.tags)):
+            raise NotCompiled("a number, or under one, which something else may hold, maybe in a dict")
         if isinstance(value, Reg):
-            item = self.list_in(value.index, frame)
-            self.helper("list_put", (*words, item.value), failure=abi.RETURNED_INDEX)
+            item, name = self.list_in(value.index, frame), "list_put" if step.of_list else "container_put"
+            self.helper(name, (*words, item.value), failure=abi.RETURNED_INDEX)
             return
         number = self.number(value, frame)
         if number.kind == "float":  # C and Python need not keep the same NaN
@@ -191,13 +226,13 @@ class ListBuilder(FunctionBuilder):
                 self.helper("keep", (self.keep_place(), one.value), failure=abi.RETURNED_FAILED)
         for place, one in zip(places, lists, strict=True):
             self.helper("keep", (place, one.value), failure=abi.RETURNED_FAILED)
-        if not self.keeps_scalars:
+        if not self.keeps_objects:
             return
         origins = [
-            final.origin
+            origin
             for final, first in zip(finals, before, strict=True)
-            if isinstance(final, NumpyScalar) and final.origin is not None and final.origin.number is None
-            if not isinstance(first, NumpyScalar) or final.origin is not first.origin
+            if isinstance(final, NumpyScalar | Array) and (origin := origin_of(final)) is not None
+            if origin.number is None and (not isinstance(first, NumpyScalar | Array) or origin is not origin_of(first))
         ]
         for _ in range(2 if len(origins) > 1 else 1):
             for origin in origins:
@@ -243,7 +278,7 @@ def still_held(schedule: Schedule) -> frozenset[int]:
             waiting |= found
         if isinstance(step, Loop | Cond):
             found -= used
-        if isinstance(step, Take) and step.kind == abi.TAKE_ITEM:
+        if isinstance(step, Take) and step.kind in (abi.TAKE_ITEM, abi.TAKE_KEY):
             found.add(step.dst)
         if isinstance(step, Take) and step.kind == abi.TAKE_SCALAR:
             scalars[step.dst] = step.list

@@ -440,8 +440,10 @@ class StepBuilder(ComplexBuilder):
             parts = (self.as_float(self.number(arg, frame)) for arg in step.args)
             frame.registers[step.dsts[0]] = self.fresh(self.complex_of(*parts))
             return
-        is_operator = not isinstance(step.function, Evaluation)
-        if not is_operator or len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(step.args) > 2:
+        is_ufunc, is_other = isinstance(step.function, np.ufunc), isinstance(step.function, Evaluation)
+        if is_other or len(step.types) != 1 or not step.types[0].scalar or step.kwargs:
+            raise NotCompiled(f"a call of {step.function}")
+        if len(step.args) > 2 and not is_ufunc:
             raise NotCompiled(f"a call of {step.function}")
         dtype = step.types[0].dtype
         compared = dtype.kind == "b" and step.function in OPERATORS
@@ -504,9 +506,11 @@ class StepBuilder(ComplexBuilder):
         """The result of an operator on operands of dtype `common`: by an exact operation, C's pow, or NumPy's loop."""
         if step.function is operator.pow and common.kind == "f":
             return self.computed("power_float" if common == FLOAT32 else "power", operands, common)
-        ufunc = LOOPS.get(step.function)
+        ufunc = step.function if isinstance(step.function, np.ufunc) else LOOPS.get(step.function)
         if ufunc is not None and common.kind == "f":
-            if not self.elementwise(ufunc, (common, common, dtype), (False, False)):
+            is_of_numbers = ufunc is step.function  # else NumPy's scalars compute as it does with elements of arrays
+            of, places = (*(common for _ in operands), dtype), (is_of_numbers,) * len(operands)
+            if ufunc.nin != len(operands) or not self.elementwise(ufunc, of, places):
                 raise NotCompiled(f"a call of {step.function}")
             result = self.new(dtype)
             self.call_loop(Element("loop", tuple(operands), (result,), ufunc))
@@ -673,6 +677,7 @@ INTEGER_OPERATORS: dict[Callable[..., Any], Callable[[NumberBuilder, Value, Valu
     operator.floordiv: lambda builder, a, b: builder.division(a, b, False),
     operator.mod: lambda builder, a, b: builder.division(a, b, True),
     operator.pow: _power,
+    np.power: _power,
 }
 # Others, by their names in element_ops.py.
 OPERATORS: dict[Callable[..., Any], str] = {

@@ -20,7 +20,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph import scalar
 from dynamo_lite.ops.draws import BELOW
-from dynamo_lite.ops.lists import DTYPES_BY_NUMBER, as_scalar_of, read_object
+from dynamo_lite.ops.lists import DTYPES_BY_NUMBER, as_array_of, as_scalar_of, read_object
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
 from dynamo_lite.program.evaluate_memory import array_at as _at
@@ -325,6 +325,16 @@ def _number(item: Any, of: Any) -> Any:
         raise ValueError("an object of another type") from None
 
 
+def _array_of(item: Any, kind: Any, out: Array, ndim: Any, *sizes: Any) -> None:
+    """Copy the array that an object is."""
+    shape = tuple(int(size) for size in sizes[: int(ndim)])
+    try:
+        found = as_array_of(item, DTYPES_BY_NUMBER[int(kind)], shape)
+    except TypeError:
+        raise ValueError("an object of another type") from None
+    _at(out, (found.size,), (found.itemsize,))[...] = found.reshape(-1)
+
+
 def _put(target: list[Any], index: Any, item: Any) -> None:
     target[int(index)] = item
 
@@ -365,6 +375,16 @@ def _scalar_object(evaluation: _Evaluation, place: Any, kind: Any, origin: Any, 
         return evaluation.taken[number]
     at = number - abi.FIRST_ORIGIN
     return evaluation.made[at] if at >= 0 else evaluation.inputs[number - 1]
+
+
+def _array_object(
+    evaluation: _Evaluation, place: Any, kind: Any, origin: Any, first: Array, ndim: Any, *sizes: Any
+) -> Any:
+    if int(origin) != 0:
+        return _scalar_object(evaluation, place, kind, origin, None)
+    shape = tuple(int(size) for size in sizes[: int(ndim)])
+    strides = [first.itemsize * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+    return _at(first, shape, strides).copy()
 
 
 def _object_origin(evaluation: _Evaluation, one: Any) -> int:
@@ -487,12 +507,15 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "object_number": _number,
     "list_scalar": lambda target, index, kind: _scalar(target[int(index)], kind),
     "object_scalar": _scalar,
+    "object_array": _array_of,
     "object_tag": lambda objects, item: objects.tag(item),
     "list_put": _put,
     "list_put_number": lambda target, index, kind, value: _put(target, index, value.item()),
     "list_put_tagged": lambda target, index, kind, objects, tag, value: _put(
         target, index, objects.at(int(tag), value.item())
     ),
+    "dict_item": lambda place, target, key: target[int(key)],
+    "container_put": _put,
     "list_repeated": lambda place, item, count: [item] * int(count),
     "list_join": lambda place, one, other: one + other,
     "list_copy": lambda place, target, first, last: target[int(first) : int(last)],
@@ -501,7 +524,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
 }
 APPENDS: dict[str, Callable[..., Any]] = {
     **{"append_scalar": _append_scalar, "append_array": _append_array},
-    **{"scalar_object": _scalar_object, "object_origin": _object_origin},
+    **{"scalar_object": _scalar_object, "object_origin": _object_origin, "array_object": _array_object},
 }
 
 

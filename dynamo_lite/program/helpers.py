@@ -10,13 +10,14 @@ RESULT_AT = {
     **{"python_power": 2, "python_function": 3, "product": 1, "fold": 1, "object_number": 2, "list_number": 3},
     **{"list_scalar": 3, "scalar_object": 4, "object_scalar": 2},
     **{"object_tag": 2, "list_item": 4, "list_pop": 4, "list_repeated": 4, "list_copy": 5, "list_join": 4},
-    "tuple_item": 5,
+    **{"tuple_item": 5, "array_object": 4, "dict_item": 4},
     "product_of": 0,
 }
 TAKES_BLOCK = (
     *("append_scalar", "append_array", "new_list", "draw", "draw_integers", "keep", "list_item", "list_touch"),
     *("list_put", "list_put_number", "list_put_tagged", "list_repeated", "list_copy", "list_pop", "list_join"),
-    *("tuple_item", "draw_weighted", "draw_order", "keep_origin", "scalar_object"),
+    *("tuple_item", "draw_weighted", "draw_order", "keep_origin", "scalar_object", "object_array"),
+    *("array_object", "dict_item", "container_put"),
 )
 TAKES_BITS = ("append", "append_tagged", "append_scalar", "list_put_number", "list_put_tagged", "scalar_object")
 

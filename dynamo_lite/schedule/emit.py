@@ -301,6 +301,12 @@ class _Emitter:
         self.steps.append(Take(self.register(node), one.index, abi.TAKE_SCALAR, places))
         return True
 
+    def take_array(self, node: Node) -> bool:
+        one, *sizes = self.operands(node.args)
+        places = (int(node.params["dtype"].num), *sizes)
+        self.steps.append(Take(self.register(node), one.index, abi.TAKE_ARRAY, places))
+        return True
+
     def join(self, node: Node) -> bool:
         one, other = self.operands(node.args)
         self.steps.append(Take(self.register(node), one.index, abi.TAKE_JOINED, (other,)))
@@ -608,4 +614,5 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "held_object": _Emitter.hold,
     "list_join": _Emitter.join,
     "object_scalar": _Emitter.take_scalar,
+    "object_array": _Emitter.take_array,
 }

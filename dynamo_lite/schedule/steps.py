@@ -317,7 +317,9 @@ class Take:
     which is taken off it (TAKE_OUT); a copy of the items from the first of `places`, if any, to the second (TAKE_COPY);
     or a list of its items and of those of the list in the place (TAKE_JOINED). Of a tuple as long as the second place
     says, it is the item under the first (TAKE_OF_TUPLE). Of an object it is the NumPy scalar that this is, of the type
-    whose number is the place (TAKE_SCALAR). A place that the list lacks declines, as does an object of another type."""
+    whose number is the place (TAKE_SCALAR), or the array of that type and of the shape that the other places are,
+    packed in C order, which shows no memory that the program writes (TAKE_ARRAY). Of a dict it is what stands under the
+    place, a number (TAKE_KEY). A place that the list lacks declines, as does an object of another type."""
 
     dst: int
     list: int

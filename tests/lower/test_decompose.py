@@ -86,6 +86,24 @@ def test_clip_of_floats_by_numbers_is_chosen(dtype: str) -> None:
             require_equal(program, copies_of(x), compile=dynamo_lite.compile, compile_options=options, calls=2)
 
 
+@pytest.mark.parametrize("places", [1, 2, 20, -1])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_round_to_places_is_made_of_ufuncs(dtype: str, places: int) -> None:
+    special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-310, 0.125, 2.675, -1234.5678, 15.0, 25.0], dtype)
+    assert "round(" not in decomposed(lambda x: np.round(x, places), special)
+    assert "round(" not in decomposed(lambda x: np.round(x[8], places), special)
+    with np.errstate(all="ignore"):
+        for x in (special, np.resize(special, 3000), np.resize(special, 300)[::-3], np.resize(special, (30, 40)).T):
+            options = {"options": {"cost_model": False}}
+            function = lambda x: (np.round(x, places), x.round(places) + 1)  # noqa: E731
+            require_equal(function, lambda: (x.copy(order="K"),), compile=dynamo_lite.compile, compile_options=options)  # noqa: B023
+
+
+def test_round_of_more_axes_stays() -> None:
+    """Its result has another layout than a ufunc's."""
+    assert "round(" in decomposed(lambda x: np.round(x, 2), np.ones((3, 4, 2)).transpose(1, 0, 2))
+
+
 @pytest.mark.parametrize("char", "?bhiBHI")
 def test_the_cast_of_an_integer_sum_is_a_node(char: str) -> None:
     text = decomposed(lambda x: x.sum(), np.arange(20).astype(char))

@@ -351,6 +351,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return get_item(machine, SequenceValue(None, tuple, container.items), index)
         case DictValue() if (found := outside_items.in_dict(machine.tracer, container, index)) is not None:
             return found
+        case DictValue() if (array := lists.take(machine, container, index)) is not None:
+            return array
         case DictValue() if (chosen := _under_one_of(machine, container, index)) is not None:
             return chosen
         case DictValue():
