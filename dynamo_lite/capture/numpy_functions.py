@@ -15,6 +15,7 @@ from dynamo_lite.capture import masks, numpy_rules
 from dynamo_lite.capture.call_rules import Args, Kwargs, call, only, rule
 from dynamo_lite.capture.choices import as_number_here, data_condition
 from dynamo_lite.capture.handlers.containers import get_item, set_item
+from dynamo_lite.capture.handlers.operators import compare
 from dynamo_lite.capture.lying import is_packed
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar, number_binary
@@ -118,14 +119,12 @@ def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(np.isreal)
 def _isreal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """x.imag == 0. Of a real array that is an array of zeros, which lies in F order where x lies packed so."""
+    """np.imag(x) == 0. Of a real array that is an array of zeros, which lies in F order where x lies packed so."""
     x = machine.realised(kwargs["x"] if not args and kwargs.keys() == {"x"} else only(args, kwargs))
     type_ = x.node.array_type if isinstance(x, ArrayValue) else None
     if type_ is None or type_.scalar or not type_.ndim or type_.dtype.kind not in "fiub":
-        imag = numpy_rules.call_numpy(machine, np.imag, [x], {})
-        if imag is None:
-            raise Break("op-without-rule", "np.isreal in this form")
-        return numpy_rules.compare(machine, "==", imag, ConstantValue(None, 0))
+        imag = call(machine, ConstantValue(None, np.imag), [x], {})
+        return compare(machine, "==", imag, ConstantValue(None, 0))
     assert isinstance(x, ArrayValue)
     order = "C"
     if type_.ndim > 1 and not (packed := is_packed(machine.tracer, x.node, "C")):
@@ -134,10 +133,10 @@ def _isreal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             raise Break("op-without-rule", "np.isreal of an array of which it is not known how it lies")
         order = "F" if in_f else "C"
     shape = SequenceValue(None, tuple, [machine.tracer.number(size) for size in type_.shape])
-    options: Kwargs = {"dtype": ConstantValue(None, bool), "order": ConstantValue(None, order)}
-    made = numpy_rules.call_numpy(machine, np.ones, [shape], options)
-    assert made is not None
-    return made
+    options: Kwargs = {"dtype": ConstantValue(None, type_.dtype), "order": ConstantValue(None, order)}
+    zeros = numpy_rules.call_numpy(machine, np.zeros, [shape], options)
+    assert zeros is not None
+    return compare(machine, "==", zeros, ConstantValue(None, 0))
 
 
 @rule(np.digitize)

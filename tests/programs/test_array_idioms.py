@@ -451,6 +451,15 @@ def real_parts(x: Any) -> Any:
     return *real, np.where(np.isreal(x) & (x < 0), -x, x)
 
 
+def test_parts_of_rows_and_numbers() -> None:
+    """Strides along axes of one element, and Python's own numbers, whose parts are no arrays."""
+    wide = np.arange(85.0).reshape(1, 5, 17)
+    for x in (wide.T, wide, np.arange(6.0).reshape(1, 2, 3).transpose(1, 0, 2), (wide > 2.0).T, (wide * 1j).T):
+        require_equal(lambda x: np.isreal(x), copies_of(x), compile=dynamo_lite.compile)
+    for number in (2.5, 2.5 + 0.0j, 1j, 3, True, np.float64(2.0)):
+        require_equal(lambda x: (np.isreal(x), np.isreal(x * 1j)), copies_of(number), compile=dynamo_lite.compile)
+
+
 @pytest.mark.parametrize("function", (labelled, sky_bins, pieces, rows_beside_numbers, real_parts))
 def test_what_broke_the_graph(function: Any) -> None:
     report = require_equal(function, copies_of(np.linspace(-2.0, 2.0, 999)), compile=dynamo_lite.compile)
