@@ -396,10 +396,12 @@ class _Assembler:
             return None
         if result.dtype.kind not in "biufc" or not all(map(self.is_settled, (*shape, *result.shape))):
             return None
-        if node.op == "advanced_index" and len(shape) > 2 and not self.orders.require_packed(self.graph, x):
-            return None
         rest = (*shape[:axis], *shape[axis + 1 :])
         in_front = node.op == "advanced_index"
+        if in_front and len(rest) > 1:  # NB: the result's order follows strides, along axes of one element too
+            has_units = any(self.graph.facts.decide(make("eq", size, 1)) is not False for size in rest)
+            if has_units or not self.orders.require_packed(self.graph, x):
+                return None
         made = self.new(node, (len(places), *rest) if in_front else None)
         for number, place in enumerate(places):
             part = self.view(x, [place if at == axis else WHOLE for at in range(len(shape))], rest, node)

@@ -444,7 +444,8 @@ def test_constant_places_along_a_short_axis(expression: str) -> None:
     x = np.arange(120.0).reshape(40, 3)
     cubes = np.arange(360.0).reshape(40, 3, 3)
     arrays = [x, x[::2], x[:, ::-1], np.asfortranarray(x), x.astype("f4"), x.astype("i4"), x > 7, x * 1j, x[:3], x[:1]]
-    for one in (*arrays, cubes, np.asfortranarray(cubes), cubes[:, ::-1], cubes.transpose(0, 2, 1), cubes[:5, :, :1]):
+    units = np.broadcast_to(x[0], (1, 3, 3)), np.ndarray((1, 3, 2), strides=(0, 16, 8), buffer=x), cubes[:5, :, :1]
+    for one in (*arrays, cubes, np.asfortranarray(cubes), cubes[:, ::-1], cubes.transpose(0, 2, 1), *units):
         require_equal(function, copies_of(one), compile=dynamo_lite.compile, compile_options=OPTIONS, calls=3)
 
 
