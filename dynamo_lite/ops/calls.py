@@ -466,10 +466,17 @@ def _outer_method(ufunc: np.ufunc) -> Binder:
     return bind
 
 
+def _unspaced(subscripts: str) -> str:
+    """Subscripts without spaces, which may stand anywhere but within an arrow or an ellipsis."""
+    text = subscripts.replace(" ", "")
+    if not text.isascii() or any(subscripts.count(sign) != text.count(sign) for sign in ("->", "...")):
+        raise OpError(f"einsum {subscripts!r} has no rule")
+    return text
+
+
 def _labels(subscripts: str, operands: int) -> tuple[list[str], str]:
     """The labels of each operand and of the result; by NumPy's rule the result has the labels that occur once."""
-    text = subscripts.replace(" ", "")
-    inputs, arrow, result = text.partition("->")
+    inputs, arrow, result = _unspaced(subscripts).partition("->")
     terms = inputs.split(",")
     if not arrow:
         result = "".join(sorted(label for label in set(inputs) - {","} if inputs.count(label) == 1))
@@ -482,7 +489,7 @@ def _without_ellipsis(subscripts: str, operands: Sequence[Node]) -> str:
     """The subscripts with a label of its own for each axis that an ellipsis stands for: the last ones are alike."""
     if "..." not in subscripts:
         return subscripts
-    inputs, arrow, result = subscripts.replace(" ", "").partition("->")
+    inputs, arrow, result = _unspaced(subscripts).partition("->")
     terms = inputs.split(",")
     counts = [
         node.array_type.ndim - len(term) + 3 if "..." in term else 0
