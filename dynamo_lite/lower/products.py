@@ -195,7 +195,7 @@ def _one_product(terms: Sequence[str], result: str, operands: Sequence[Array], a
     for term, operand in zip(terms, operands, strict=True):
         part = operand[tuple([at.get(label, slice(None)) for label in term])]
         left = [label for label in term if label not in at]
-        part = part.transpose([left.index(label) for label in result if label in left])
+        part = np.einsum(f"{''.join(left)}->{''.join(label for label in result if label in left)}", part)
         factors.append(part.reshape([operand.shape[term.index(label)] if label in left else 1 for label in result]))
     product: Array = functools.reduce(np.multiply, factors)
     return product

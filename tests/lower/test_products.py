@@ -125,6 +125,7 @@ def test_what_is_stored_meanwhile() -> None:
         ("ij,jk->ik", ((N, 8), (8, 8))),  # many products
         ("nk,nd->kd", ((N, 3), (N, 2))),  # a long sum
         ("nnj->n", ((N, N, 3),)),  # a long diagonal
+        ("njj,jk->nj", ((N, 3, 3), (3, 2))),  # the sum of k is multiplied
         ("ni,nj->jn", ((N, 3), (N, 2))),
     ],
 )
