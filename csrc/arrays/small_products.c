@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "frame/eval_hook.h"
 #include "kernels/clones.h"
 #include "program/fpflags.h"
 #include "program/geometry.h"
@@ -39,6 +40,13 @@ typedef struct {
 
 /* By whether it is np.dot, the shape, whether a and b lie in F order, and p, k, q; 2 is added, and 0 is not asked yet. */
 static short ways[2][N_SHAPES][2][2][MOST + 1][MOST + 1][MOST + 1];
+
+/* As FOR_THIS_CPU. NB: where the processor's instruction is not asked for, fma() is a call. */
+#ifdef DL_HAS_CLONES
+#define FOR_THIS_FMA __attribute__((target_clones("avx512f", "fma", "default")))
+#else
+#define FOR_THIS_FMA
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -132,7 +140,7 @@ columns_of(const Products *all, double *restrict out, int k, int p, int is_packe
     default: { enum { K = 4 }; call; break; } \
     }
 
-FOR_THIS_CPU static void
+FOR_THIS_FMA static void
 compute_stack(const Products *all, double *out, int way)
 {
     int at[MOST];
@@ -156,7 +164,7 @@ compute_stack(const Products *all, double *out, int way)
     }
 }
 
-FOR_THIS_CPU static void
+FOR_THIS_FMA static void
 compute_rows(const Products *all, double *out)
 {
     switch (all->q) {
@@ -166,7 +174,7 @@ compute_rows(const Products *all, double *out)
     }
 }
 
-FOR_THIS_CPU static void
+FOR_THIS_FMA static void
 compute_columns(const Products *all, double *out)
 {
     int is_packed = all->b_row == 1;
@@ -248,6 +256,19 @@ in_elements(const DlReg *reg, npy_intp *steps)
     return 1;
 }
 
+/* Whether some matrix of a stack meets its own transpose: of that product NumPy lets BLAS compute one half, in another
+ * order. */
+static int
+meets_its_transpose(const Products *all)
+{
+    if (all->p == 1 || all->p != all->q || all->a_row != all->b_column || all->a_column != all->b_row) {
+        return 0;
+    }
+    npy_intp apart = (npy_intp)all->a - (npy_intp)all->b;
+    npy_intp step = (all->b_step - all->a_step) * (npy_intp)sizeof(double);
+    return step == 0 ? apart == 0 : apart % step == 0 && apart / step >= 0 && apart / step < all->count;
+}
+
 /* Tell what products two arrays ask for, and in which order the matrices lie; 0 if they are none of ours. */
 static int
 describe(Products *all, int orders[2], const DlReg *a, const DlReg *b)
@@ -268,9 +289,8 @@ describe(Products *all, int orders[2], const DlReg *a, const DlReg *b)
                       .b_column = b_steps[b->nd - 1]};
     orders[0] = order_of(p, k, all->a_row, all->a_column);
     orders[1] = order_of(k, q, all->b_row, all->b_column);
-    int is_transpose = a->data == b->data && all->a_row == all->b_column && all->a_column == all->b_row;
-    if (orders[0] < 0 || orders[1] < 0 || is_transpose) {
-        return 0; /* NB: of a matrix and its own transpose BLAS computes one half */
+    if (orders[0] < 0 || orders[1] < 0) {
+        return 0;
     }
     if (a->nd == 3 && b->nd == 2 && p >= LEAST && q >= 2 && q <= MOST && orders[0] == 0 && a_steps[0] == p * k) {
         all->shape = ROWS; /* an image and a matrix: BLAS gets each of its rows as a long matrix */
@@ -302,7 +322,7 @@ describe(Products *all, int orders[2], const DlReg *a, const DlReg *b)
     all->p = (int)p;
     all->k = (int)k;
     all->q = (int)q;
-    return all->count >= LEAST && p > 0 && q > 0;
+    return all->count >= LEAST && p > 0 && q > 0 && !(all->shape == STACK && meets_its_transpose(all));
 }
 
 /* Tell the shape of the result; how many axes it has. */
@@ -325,12 +345,26 @@ is_matmul(const DlReg *a, const DlReg *b)
     return a->nd == 2 && b->nd == 2;
 }
 
+/* Whether fma() is an instruction where it is compiled. */
+static int
+has_fast_fma(void)
+{
+#if defined(DL_HAS_CLONES)
+    return __builtin_cpu_supports("fma") || __builtin_cpu_supports("avx512f");
+#elif defined(FP_FAST_FMA)
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 /* The way that was found for a form, LEFT_TO_NUMPY, or UNKNOWN with an error set. */
 static int
 way_of(const Products *all, const int orders[2], int is_dot)
 {
     short *known = &ways[is_dot][all->shape][orders[0]][orders[1]][all->p][all->k][all->q];
     if (*known == 0) {
+        dl_hook_pause();
         PyObject *module = PyImport_ImportModule("dynamo_lite.ops.products");
         PyObject *found = module ? PyObject_CallMethod(module, "way_of_product", "iiiiiii", is_dot, (int)all->shape, orders[0],
                                                        orders[1], all->p, all->k, all->q)
@@ -338,8 +372,12 @@ way_of(const Products *all, const int orders[2], int is_dot)
         long way = found ? PyLong_AsLong(found) : UNKNOWN;
         Py_XDECREF(found);
         Py_XDECREF(module);
+        dl_hook_resume();
         if (PyErr_Occurred()) {
             return UNKNOWN;
+        }
+        if (way >= 0 && (way & FUSED) && !has_fast_fma()) {
+            way = LEFT_TO_NUMPY; /* a call for each product takes longer than BLAS */
         }
         *known = (short)(way + 2);
     }
@@ -386,7 +424,7 @@ products_by(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "iiO!O!:products_by", &way, &is_dot, &PyArray_Type, &a, &PyArray_Type, &b)) {
         return NULL;
     }
-    if (PyArray_TYPE(a) != NPY_DOUBLE || PyArray_TYPE(b) != NPY_DOUBLE || !PyArray_ISALIGNED(a) || !PyArray_ISALIGNED(b)) {
+    if (PyArray_TYPE(a) != NPY_DOUBLE || PyArray_TYPE(b) != NPY_DOUBLE || !PyArray_ISBEHAVED_RO(a) || !PyArray_ISBEHAVED_RO(b)) {
         Py_RETURN_NONE;
     }
     DlReg regs[2] = {{.nd = PyArray_NDIM(a), .data = PyArray_BYTES(a), .shape = PyArray_DIMS(a), .strides = PyArray_STRIDES(a)},

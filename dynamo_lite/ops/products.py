@@ -48,18 +48,23 @@ STACK, ROWS, COLUMNS = range(3)  # the shapes of csrc/arrays/small_products.c, a
 FUSED, ZERO, HALVES = (1 << bit for bit in (8, 9, 10))
 _MATRICES = (16, 17, 33, 129)  # how many are tried; and how many rows of a long one
 _LENGTHS = (*range(16, 34), 63, 64, 100, 257, 1000, 4099)
+_THREADED = 300_000  # so many products OpenBLAS shares out among threads
+# Where two operands lie, in elements beyond a cache line: some loops of BLAS begin with what is not in the first vector.
+_OFFSETS = tuple(itertools.product((0, 1, 2, 5), (0, 1, 6, 3)))
 
 
 def way_of_product(is_dot: bool, shape: int, a_in_f: bool, b_in_f: bool, p: int, k: int, q: int) -> int:
     """The way in which NumPy adds the products of p x k and k x q matrices of doubles, -1 where none explains its
     bits."""
-    multiply = np.dot if is_dot else np.matmul
     ways = list(_ways(k))
-    for a, b in _matrices(shape, a_in_f, b_in_f, p, k, q):
-        found = multiply(a, b)
-        ways = [way for way in ways if _are_same(products_by(way, is_dot, a, b), found)]
-        if not ways:
-            return -1
+    for number, (a, b) in enumerate(_matrices(shape, a_in_f, b_in_f, p, k, q)):
+        some = _OFFSETS[number % 4 :: 4] if shape == STACK else (_OFFSETS[number % 16],)
+        for a_offset, b_offset in some:
+            one, other = _placed(a, a_offset), _placed(b, b_offset)
+            found = one.dot(other) if is_dot else one @ other
+            ways = [way for way in ways if _are_same(products_by(way, is_dot, one, other), found)]
+            if not ways:
+                return -1
     return ways[0]
 
 
@@ -88,11 +93,28 @@ def _matrices(
 
     for count in _MATRICES if shape == STACK else _LENGTHS:
         if shape == STACK:
-            yield lying(a_in_f, count, p, k), lying(b_in_f, count, k, q)
+            a, b = lying(a_in_f, count, p, k), lying(b_in_f, count, k, q)
         elif shape == ROWS:
-            yield lying(a_in_f, count, k), lying(b_in_f, k, q)
+            a, b = lying(a_in_f, count, k), lying(b_in_f, k, q)
         else:
-            yield lying(a_in_f, p, k), lying(b_in_f, k, count)
+            a, b = lying(a_in_f, p, k), lying(b_in_f, k, count)
+        yield a, b
+    times = -(-_THREADED // (_LENGTHS[-1] * p * k * q))
+    if shape == ROWS:
+        yield np.concatenate([a] * times), b
+    elif shape == COLUMNS:
+        yield a, np.concatenate([b.T] * times).T if b_in_f else np.concatenate([b] * times, axis=1)
+
+
+def _placed(array: Array, offset: int) -> Array:
+    """A copy that lies as the array does, so many elements beyond a cache line."""
+    memory = np.empty(array.size + 16)
+    start = -memory.__array_interface__["data"][0] // 8 % 8 + offset
+    axes = sorted(range(array.ndim), key=array.strides.__getitem__, reverse=True)
+    turned = array.transpose(axes)
+    made: Array = memory[start : start + array.size].reshape(turned.shape).transpose(np.argsort(axes))
+    made[...] = array
+    return made
 
 
 def _are_same(one: Array | None, other: Array) -> bool:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +21,48 @@ from tests.oracle import Conditions, require_equal
 
 SPECIAL = (0.0, -0.0, 1.5, np.inf, -np.inf, np.nan, -np.nan, 1e308, 5e-324, 1e-200)
 MANY = 37
+
+
+ELSEWHERE = """
+import itertools
+import numpy as np
+from dynamo_lite._C import products_by
+from dynamo_lite.ops.products import STACK, way_of_product
+
+random = np.random.default_rng(0)
+for p, k, q in itertools.product((1, 3), (2, 3, 4), (1, 3)):
+    way = way_of_product(False, STACK, False, False, p, k, q)
+    for first, second in itertools.product(range(4), repeat=2):
+        a = random.normal(size=99 * p * k + 4)[first:][: 99 * p * k].reshape(99, p, k)
+        b = random.normal(size=99 * k * q + 4)[second:][: 99 * k * q].reshape(99, k, q)
+        found = products_by(way, False, a, b) if way >= 0 else None
+        assert found is None or found.tobytes() == (a @ b).tobytes(), (p, k, q, first, second)
+"""
+DEEP = """
+import sys
+import numpy as np
+import dynamo_lite
+
+def deep(n, function, *args):
+    return function(*args) if n == 0 else deep(n - 1, function, *args)
+
+def plain(a, b):
+    return a @ b
+
+compiled = dynamo_lite.compile(plain, options={"cost_model": False})
+a = np.ones((40, 3, 3))
+for few in (a[:5], a[:6], a[:7]):
+    compiled(few, few)  # too few to ask for a way
+depth = sys.getrecursionlimit()
+while True:
+    try:
+        deep(depth, plain, a, a)
+        break
+    except RecursionError:
+        depth -= 1
+assert (deep(depth - 1, compiled, a, a) == 3.0).all()
+assert compiled.stats()["plain_calls"] == 0
+"""
 
 
 def numbers(*shape: int) -> Any:
@@ -96,6 +142,38 @@ def test_products_with_transposes_of_one_array() -> None:
     x = numbers(MANY, 3, 3)
     same(lambda x: (x @ x, x @ x.transpose(0, 2, 1), x.transpose(0, 2, 1) @ x), x)
     same(lambda x: (x[0].T @ x[0], x[0] @ x[0].T), x)
+
+
+def test_some_of_a_stack_meet_their_transposes() -> None:
+    """Of those NumPy lets BLAS compute one half, in an order that the others need not have."""
+    x = numbers(MANY, 3, 4)
+    same(lambda x: (x @ x[::-1].transpose(0, 2, 1), x @ x[5].T, x[5] @ x.transpose(0, 2, 1)), x)
+    way = way_of_product(False, STACK, False, True, 3, 4, 3)
+    assert _C.products_by(way, False, x, x[::-1].transpose(0, 2, 1)) is None
+    assert _C.products_by(way, False, x, x[5].T) is None
+    assert _C.products_by(way, False, x[5], x.transpose(0, 2, 1)) is None
+    y = x[1:]
+    assert way < 0 or _C.products_by(way, False, x[:-2], x[-1].T) is not None
+    assert way < 0 or _C.products_by(way, False, x[:-1], y.transpose(0, 2, 1)) is not None
+
+
+def run(program: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("core", ["Prescott", "Nehalem", "Sandybridge", "Haswell", "SkylakeX"])
+def test_other_processors(core: str) -> None:
+    """Vectors that lie elsewhere in a cache line: older kernels of BLAS begin with one element there."""
+    environment = {**os.environ, "OPENBLAS_CORETYPE": core}
+    done = run(ELSEWHERE, environment)
+    if done.returncode == -signal.SIGILL:
+        pytest.skip("not this processor's")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_way_is_found_near_the_recursion_limit() -> None:
+    done = run(DEEP)
+    assert done.returncode == 0, done.stderr
 
 
 def test_others_stay_with_numpy() -> None:
