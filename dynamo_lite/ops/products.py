@@ -49,7 +49,7 @@ FUSED, ZERO, HALVES = (1 << bit for bit in (8, 9, 10))
 _MATRICES = (16, 17, 33, 129)  # how many are tried; and how many rows of a long one
 _LENGTHS = (*range(16, 34), 63, 64, 100, 257, 1000, 4099)
 _THREADED = 300_000  # so many products OpenBLAS shares out among threads
-# Where two operands lie, in elements beyond a cache line: some loops of BLAS begin with what is not in the first vector.
+# Where two operands lie, in elements beyond a cache line: what is not in the first vector BLAS may add by itself.
 _OFFSETS = tuple(itertools.product((0, 1, 2, 5), (0, 1, 6, 3)))
 
 
