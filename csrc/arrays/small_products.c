@@ -177,11 +177,18 @@ compute_rows(const Products *all, double *out)
 FOR_THIS_FMA static void
 compute_columns(const Products *all, double *out)
 {
-    int is_packed = all->b_row == 1;
-    switch (all->p) {
-    case 2: FOR_K(columns_of(all, out, K, 2, is_packed)) break;
-    case 3: FOR_K(columns_of(all, out, K, 3, is_packed)) break;
-    default: FOR_K(columns_of(all, out, K, 4, is_packed)) break;
+    if (all->b_row == 1) {
+        switch (all->p) {
+        case 2: FOR_K(columns_of(all, out, K, 2, 1)) break;
+        case 3: FOR_K(columns_of(all, out, K, 3, 1)) break;
+        default: FOR_K(columns_of(all, out, K, 4, 1)) break;
+        }
+        return;
+    }
+    switch (all->p) { /* NB: each strides that the compiler knows, so that it makes vectors */
+    case 2: FOR_K(columns_of(all, out, K, 2, 0)) break;
+    case 3: FOR_K(columns_of(all, out, K, 3, 0)) break;
+    default: FOR_K(columns_of(all, out, K, 4, 0)) break;
     }
 }
 

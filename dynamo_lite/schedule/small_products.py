@@ -18,7 +18,7 @@ LEAST = 16  # of so many matrices, or rows
 MATRIX_NS = 12.0  # of a stack
 PRODUCT_NS = 0.7
 ROW_NS = 1.5  # of a long matrix, and a column of one
-COLUMN_NS = 1.5
+COLUMN_NS = 0.8
 
 
 def small_products_time(node: Node, count: Callable[[tuple[Dim, ...]], float]) -> float:
