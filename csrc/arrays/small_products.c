@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "frame/eval_hook.h"
 #include "kernels/clones.h"
@@ -40,6 +41,11 @@ typedef struct {
 
 /* By whether it is np.dot, the shape, whether a and b lie in F order, and p, k, q; 2 is added, and 0 is not asked yet. */
 static short ways[2][N_SHAPES][2][2][MOST + 1][MOST + 1][MOST + 1];
+
+/* To try a form out takes a few ms, once. Until so many of its matrices, or rows, were asked for, which takes NumPy about as
+ * long, they are NumPy's. */
+static npy_intp tried_after = 200 * 1000;
+static npy_intp asked[2][N_SHAPES][2][2][MOST + 1][MOST + 1][MOST + 1];
 
 /* As FOR_THIS_CPU. NB: where the processor's instruction is not asked for, fma() is a call. */
 #ifdef DL_HAS_CLONES
@@ -371,6 +377,11 @@ way_of(const Products *all, const int orders[2], int is_dot)
 {
     short *known = &ways[is_dot][all->shape][orders[0]][orders[1]][all->p][all->k][all->q];
     if (*known == 0) {
+        npy_intp *before = &asked[is_dot][all->shape][orders[0]][orders[1]][all->p][all->k][all->q];
+        if (*before < tried_after) {
+            *before += all->count;
+            return LEFT_TO_NUMPY;
+        }
         dl_hook_pause();
         PyObject *module = PyImport_ImportModule("dynamo_lite.ops.products");
         PyObject *found = module ? PyObject_CallMethod(module, "way_of_product", "iiiiiii", is_dot, (int)all->shape, orders[0],
@@ -391,6 +402,19 @@ way_of(const Products *all, const int orders[2], int is_dot)
     return *known - 2;
 }
 
+enum { MOST_ALONE = 1 << 18 /* products; more of a long matrix OpenBLAS shares out among its threads */ };
+
+/* Whether BLAS has more processors than this thread's for them. */
+static int
+is_shared_out(const Products *all)
+{
+    static long processors;
+    if (processors == 0) {
+        processors = sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    return all->shape != STACK && processors > 2 && all->count > MOST_ALONE / (all->p * all->k * all->q);
+}
+
 DlStatus
 dl_small_products_run(DlRun *run, const DlCallStep *step, const DlReg *a, const DlReg *b)
 {
@@ -398,7 +422,8 @@ dl_small_products_run(DlRun *run, const DlCallStep *step, const DlReg *a, const 
     Products all;
     int orders[2], is_dot = step->product == DL_PRODUCT_DOT;
     if (type->descr->type_num != NPY_DOUBLE || type->scalar || a->descr->type_num != NPY_DOUBLE
-        || b->descr->type_num != NPY_DOUBLE || !describe(&all, orders, a, b) || (is_dot && !is_matmul(a, b))) {
+        || b->descr->type_num != NPY_DOUBLE || !describe(&all, orders, a, b) || (is_dot && !is_matmul(a, b))
+        || is_shared_out(&all)) {
         return 2;
     }
     int way = way_of(&all, orders, is_dot);
@@ -450,7 +475,21 @@ products_by(PyObject *Py_UNUSED(module), PyObject *args)
     return out;
 }
 
+/* small_products_tried_after(n): a form is tried out once so many of its matrices were asked for; the number before. */
+static PyObject *
+small_products_tried_after(PyObject *Py_UNUSED(module), PyObject *number)
+{
+    Py_ssize_t before = tried_after, after = PyNumber_AsSsize_t(number, PyExc_OverflowError);
+    if (after == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    tried_after = after;
+    return PyLong_FromSsize_t(before);
+}
+
 PyMethodDef dl_small_products_functions[] = {
+    {"small_products_tried_after", small_products_tried_after, METH_O,
+     "small_products_tried_after(n): a form is tried out once so many of its matrices were asked for; the number before."},
     {"products_by", products_by, METH_VARARGS,
      "products_by(way, is_dot, a, b): the product of two arrays of doubles in that way, or None."},
     {NULL, NULL, 0, NULL},

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ DEEP = """
 import sys
 import numpy as np
 import dynamo_lite
+from dynamo_lite._C import small_products_tried_after
 
 def deep(n, function, *args):
     return function(*args) if n == 0 else deep(n - 1, function, *args)
@@ -49,6 +50,7 @@ def deep(n, function, *args):
 def plain(a, b):
     return a @ b
 
+small_products_tried_after(0)
 compiled = dynamo_lite.compile(plain, options={"cost_model": False})
 a = np.ones((40, 3, 3))
 for few in (a[:5], a[:6], a[:7]):
@@ -63,6 +65,13 @@ while True:
 assert (deep(depth - 1, compiled, a, a) == 3.0).all()
 assert compiled.stats()["plain_calls"] == 0
 """
+
+
+@pytest.fixture(autouse=True)
+def at_once() -> Iterator[None]:
+    before = _C.small_products_tried_after(0)
+    yield
+    _C.small_products_tried_after(before)
 
 
 def numbers(*shape: int) -> Any:
@@ -169,6 +178,22 @@ def test_other_processors(core: str) -> None:
     if done.returncode == -signal.SIGILL:
         pytest.skip("not this processor's")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_form_is_tried_out_once_much_was_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[int, ...]] = []
+
+    def way_of_nothing(*form: int) -> int:
+        tried.append(form)
+        return -1
+
+    monkeypatch.setattr("dynamo_lite.ops.products.way_of_product", way_of_nothing)
+    _C.small_products_tried_after(150)
+    compiled = dynamo_lite.compile(lambda a, b: a @ b, options={"cost_model": False})
+    a, b = numbers(100, 3, 2), numbers(100, 2, 2)  # a form that no other test asks for
+    for known in (0, 0, 1, 1):
+        assert compiled(a, b).tobytes() == (a @ b).tobytes()
+        assert len(tried) == known
 
 
 def test_a_way_is_found_near_the_recursion_limit() -> None:
