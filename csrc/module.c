@@ -16,7 +16,7 @@
 #define FILES(X) \
     X(accumulate) X(back_edge) X(bands) X(blocks) X(cache) X(draws) X(eval_hook) X(extremes) X(freeze) X(guards) \
     X(histogram) X(interrupts) X(kernel_code) X(launch) X(machine) X(machine_lists) X(memory) X(nearest) X(ranks) \
-    X(search) X(small) X(statistics) X(terms) X(threads) X(trials) X(watch) X(world)
+    X(search) X(small) X(small_products) X(statistics) X(terms) X(threads) X(trials) X(watch) X(world)
 #define TYPES(X) \
     X(dl_compiled_function_type) X(dl_continuation_type) X(dl_init_type) X(dl_jump_type) X(dl_objects_type) \
     X(dl_poll_type) X(dl_round_type)

@@ -353,6 +353,12 @@ def has_other_threads() -> bool:
 def searchsorted(vector: np.ndarray[Any, Any], keys: Any, side: str, /) -> Any:
     """What vector.searchsorted(keys, side) gives."""
 
+def products_by(way: int, is_dot: bool, a: Any, b: Any, /) -> Any:
+    """The product of two arrays of doubles, its products added in that way; None where NumPy is to be asked."""
+
+def small_products_tried_after(number: int, /) -> int:
+    """A form of small products is tried out once so many of its matrices were asked for; the number before."""
+
 def argmax(array: Any, axis: int, keepdims: bool, /) -> Any:
     """What array.argmax(axis, keepdims=keepdims) gives."""
 

@@ -5,6 +5,8 @@
  * operands' strides and a fresh result in C order, with stride 0 along an axis of one element, which decides whether BLAS
  * or a loop multiplies, whose products of infinities differ.
  */
+#include "small_products.h"
+
 #include "kernels/kernel_code.h"
 #include "kernels/maps.h"
 
@@ -267,6 +269,12 @@ dl_product_run(DlRun *run, const DlCallStep *step)
 {
     const DlReg *a = &run->regs[step->left], *b = &run->regs[step->right];
     const DlType *type = &step->types[0];
+    if (a->kind == DL_ARRAY && b->kind == DL_ARRAY) {
+        DlStatus done = dl_small_products_run(run, step, a, b);
+        if (done != 2) {
+            return done;
+        }
+    }
     if (a->kind != DL_ARRAY || b->kind != DL_ARRAY || a->nd < 1 || a->nd > 2 || b->nd < 1 || b->nd > 2
         || a->descr->type_num != b->descr->type_num || type->descr->type_num != a->descr->type_num
         || type->scalar != (a->nd == 1 && b->nd == 1)) {

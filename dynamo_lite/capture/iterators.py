@@ -231,7 +231,10 @@ def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
 def _next_of_array(machine: Machine, iterator: IteratorValue) -> Value | None:
     if take_one_by_one(machine, iterator):
         return _next_of_iter(machine, iterator)
-    raise Break("loop-over-unknown-iterator", "an array")
+    length = iterator.of.node.array_type.shape[0] if isinstance(iterator.of, ArrayValue) else None
+    if type(length) is not int or length > ALWAYS_UNROLLED:
+        raise Break("loop-over-unknown-iterator", "an array")
+    return item_at(machine, iterator, iterator.taken) if iterator.taken < length else None
 
 
 def _next_of_enumerate(machine: Machine, iterator: IteratorValue) -> Value | None:

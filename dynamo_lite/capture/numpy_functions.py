@@ -15,6 +15,8 @@ from dynamo_lite.capture import masks, numpy_rules
 from dynamo_lite.capture.call_rules import Args, Kwargs, call, only, rule
 from dynamo_lite.capture.choices import as_number_here, data_condition
 from dynamo_lite.capture.handlers.containers import get_item, set_item
+from dynamo_lite.capture.handlers.operators import compare
+from dynamo_lite.capture.lying import is_packed
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar, number_binary
 from dynamo_lite.capture.source import constant
@@ -113,6 +115,28 @@ def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             raise Break("op-without-rule", "np.fill_diagonal with another number of elements")
     set_item(machine, ArrayValue(None, node), ConstantValue(None, ...), value)
     return ConstantValue(None, None)
+
+
+@rule(np.isreal)
+def _isreal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """np.imag(x) == 0. Of a real array that is an array of zeros, which lies in F order where x lies packed so."""
+    x = machine.realised(kwargs["x"] if not args and kwargs.keys() == {"x"} else only(args, kwargs))
+    type_ = x.node.array_type if isinstance(x, ArrayValue) else None
+    if type_ is None or type_.scalar or not type_.ndim or type_.dtype.kind not in "fiub":
+        imag = call(machine, ConstantValue(None, np.imag), [x], {})
+        return compare(machine, "==", imag, ConstantValue(None, 0))
+    assert isinstance(x, ArrayValue)
+    order = "C"
+    if type_.ndim > 1 and not (packed := is_packed(machine.tracer, x.node, "C")):
+        in_f = None if packed is None else is_packed(machine.tracer, x.node, "F")
+        if in_f is None:
+            raise Break("op-without-rule", "np.isreal of an array of which it is not known how it lies")
+        order = "F" if in_f else "C"
+    shape = SequenceValue(None, tuple, [machine.tracer.number(size) for size in type_.shape])
+    options: Kwargs = {"dtype": ConstantValue(None, type_.dtype), "order": ConstantValue(None, order)}
+    zeros = numpy_rules.call_numpy(machine, np.zeros, [shape], options)
+    assert zeros is not None
+    return compare(machine, "==", zeros, ConstantValue(None, 0))
 
 
 @rule(np.digitize)

@@ -2,7 +2,7 @@
 
 Enters a call in canonical form; leaves it as it is to be appended. A reduction along a few rows or columns is taken
 apart by lower/columns.py, an einsum over a few products by lower/products.py: its operands have to lie packed for that,
-which says in what order NumPy adds the products.
+which says in what order NumPy adds the products. Of constant places along one, lower/assemble.py makes stores.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import is_symbolic, make
 from dynamo_lite.ops.calls import labels_of
+from dynamo_lite.ops.index import axis_of_places, short_places
 from dynamo_lite.ops.reductions import ONE_BY_ONE
 
 _OF_ROWS = frozenset(((2, 1), (2, 0), (3, 2), (3, 0)))  # how many axes there are, and which one is reduced
@@ -30,6 +31,8 @@ def fix_short_axes(tracer: Tracer, bound: ops.Bound) -> ops.Bound:
         return bound
     if bound.op == "reduce":
         _fix_rows(tracer, bound)
+    elif (axis := axis_of_places(bound) if short_places(bound) is not None else None) is not None:
+        _fix_axis(tracer, bound, axis)
     elif bound.op == "einsum" and _fix_labels(tracer, bound):
         return replace(bound, params=bound.params | {"packed": True})
     return bound
@@ -51,6 +54,16 @@ def _fix_rows(tracer: Tracer, bound: ops.Bound) -> None:
             tracer.specialise(NumberValue(None, shape[axis]))
 
 
+def _fix_axis(tracer: Tracer, bound: ops.Bound, axis: int) -> None:
+    """Fix the length of the short axis of which an index picks constant places."""
+    (node, _) = bound.args
+    assert isinstance(node, Node)
+    size = node.array_type.shape[axis]
+    is_open = is_symbolic(size) and not any(map(tracer.varies, node.array_type.shape))
+    if is_open and int(tracer.hint(size)) <= ONE_BY_ONE:  # type: ignore[arg-type]
+        tracer.specialise(NumberValue(None, size))
+
+
 def _fix_labels(tracer: Tracer, bound: ops.Bound) -> bool:
     """Whether the call is one of a few products whose operands lie packed, of one type but for integers."""
     nodes = [arg for arg in bound.args if isinstance(arg, Node)]
@@ -62,7 +75,8 @@ def _fix_labels(tracer: Tracer, bound: ops.Bound) -> bool:
         return False
     if list(map(len, terms)) != list(map(len, shapes)):
         return False
-    sizes = {label: size for one in zip(terms, shapes, strict=True) for label, size in zip(*one, strict=True)}
+    labelled = [pair for one in zip(terms, shapes, strict=True) for pair in zip(*one, strict=True)]
+    sizes = dict(labelled)
     if 1 in sizes.values() or any(map(tracer.varies, sizes.values())):
         return False
     hints = {label: int(tracer.hint(size)) for label, size in sizes.items()}  # type: ignore[arg-type]
@@ -75,7 +89,7 @@ def _fix_labels(tracer: Tracer, bound: ops.Bound) -> bool:
         return False
     if not all(is_packed(tracer, node, "C") for node in nodes):
         return False
-    for label, size in sizes.items():
+    for label, size in labelled:
         if label in short and is_symbolic(size):
             tracer.specialise(NumberValue(None, size))
         elif label in long and not tracer.relate(make("ge", size, 2)):

@@ -10,6 +10,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %insert: float64[s0+1] = insert(%x, 0, 2.0)          ->  %e = empty; store(%e[:1], 2.0); store(%e[1:], %x)
     %repeat: float64[2*s0] = repeat(%x, 2)               ->  %e = empty; store(%e[::2], %x); store(%e[1::2], %x)
     %tile: float64[2*s0] = tile(%x, 2)                   ->  %e = empty[2, s0]; store(%e, %x); %e.reshape(2*s0)
+    %i: float64[s0, 2] = advanced_index(%x[:, [2, 0]])   ->  %e = empty[2, s0]; store(%e[0], %x[:, 2]); ...; %e.T
 
 A part is then computed straight into its place, and a view that lies in one part is a view of that part
 (functionalise.py). INVARIANT: the new array lies as NumPy would lay out the result. Vectors leave no choice; of arrays
@@ -31,6 +32,7 @@ from dynamo_lite.graph.rewrite import origins, replace_uses, written_by
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.orders import PACKED, Orders
+from dynamo_lite.ops.index import axis_of_places, short_places
 from dynamo_lite.ops.rearrange import MOST_REPEATED
 
 MOST_STORES = 16  # of parts, each a small kernel; NumPy takes about 100 ns an item, and 1 us for the array
@@ -58,6 +60,8 @@ def assemble(graph: Graph, orders: Orders) -> None:
         "delete": maker.delete,
         "repeat": maker.repeat,
         "tile": maker.tile,
+        "advanced_index": maker.picked,
+        "take": maker.picked,
     }
     nodes, graph.nodes = graph.nodes, []
     replaced: dict[Node, Argument] = {}
@@ -378,6 +382,36 @@ class _Assembler:
         self.store(made, x, node)
         params = {"shape": node.array_type.shape}
         return self.graph.add_call("reshape", (made,), params, node.array_type, node.location)
+
+    def picked(self, node: Node) -> Node | None:
+        """A few constant places along a short axis, `x[:, [2, 0]]`. NumPy puts the index's axis in front in memory;
+        np.take makes an array in C order."""
+        x, places, axis = node.args[0], short_places(node), axis_of_places(node)
+        if places is None or axis is None or self.orders.lies is None:
+            return None
+        assert isinstance(x, Node)
+        shape, result = x.array_type.shape, node.array_type
+        size = shape[axis]
+        if type(size) is not int or not all(-size <= place < size for place in places):
+            return None
+        if result.dtype.kind not in "biufc" or not all(map(self.is_settled, (*shape, *result.shape))):
+            return None
+        rest = (*shape[:axis], *shape[axis + 1 :])
+        in_front = node.op == "advanced_index"
+        if in_front and len(rest) > 1:  # NB: the result's order follows strides, along axes of one element too
+            has_units = any(self.graph.facts.decide(make("eq", size, 1)) is not False for size in rest)
+            if has_units or not self.orders.require_packed(self.graph, x):
+                return None
+        made = self.new(node, (len(places), *rest) if in_front else None)
+        for number, place in enumerate(places):
+            part = self.view(x, [place if at == axis else WHOLE for at in range(len(shape))], rest, node)
+            first = 0 if in_front else axis
+            index = [number if at == first else WHOLE for at in range(len(shape))]
+            self.store(self.view(made, index, rest, node), part, node)
+        if not in_front or not axis:
+            return made
+        axes = (*range(1, axis + 1), 0, *range(axis + 1, len(shape)))
+        return self.graph.add_call("transpose", (made,), {"axes": axes}, result, node.location)
 
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:

@@ -100,9 +100,10 @@ class _Products:
         return made
 
     def is_ordered(self, term: str) -> bool:
-        """Whether an operand's labels differ, and its long ones stand as in the result."""
+        """Whether an operand's long labels differ, and stand as in the result; of short ones that stand twice it is a
+        diagonal."""
         mine = [label for label in term if label not in self.short]
-        return len(set(term)) == len(term) and mine == [label for label in self.long if label in mine]
+        return mine == [label for label in self.long if label in mine]
 
     def part(self, array: Argument, term: str, at: dict[str, int], spread: bool) -> Node:
         """The elements of an array at these places of its short axes; spread: with all of the result's long axes."""
@@ -194,7 +195,7 @@ def _one_product(terms: Sequence[str], result: str, operands: Sequence[Array], a
     for term, operand in zip(terms, operands, strict=True):
         part = operand[tuple([at.get(label, slice(None)) for label in term])]
         left = [label for label in term if label not in at]
-        part = part.transpose([left.index(label) for label in result if label in left])
+        part = np.einsum(f"{''.join(left)}->{''.join(label for label in result if label in left)}", part)
         factors.append(part.reshape([operand.shape[term.index(label)] if label in left else 1 for label in result]))
     product: Array = functools.reduce(np.multiply, factors)
     return product

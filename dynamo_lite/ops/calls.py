@@ -22,6 +22,7 @@ from dynamo_lite.graph.opdef import demand
 from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import convert, is_sequence, pending, view
+from dynamo_lite.ops.diagonal import diagonal_of
 from dynamo_lite.ops.elementwise import (
     TAKES_ELLIPSIS,
     UFUNCS,
@@ -66,6 +67,7 @@ from dynamo_lite.ops.registry import (
     spell_ufunc_method,
 )
 from dynamo_lite.ops.shapes import broadcast, settle, shape_of
+from dynamo_lite.ops.views import view_operand
 
 Shape: TypeAlias = tuple[Dim, ...]
 ShapeRule: TypeAlias = Callable[[tuple[Shape, ...], dict[str, Any], Relate], Shape]
@@ -464,10 +466,17 @@ def _outer_method(ufunc: np.ufunc) -> Binder:
     return bind
 
 
+def _unspaced(subscripts: str) -> str:
+    """Subscripts without spaces, which may stand anywhere but within an arrow or an ellipsis."""
+    text = subscripts.replace(" ", "")
+    if not text.isascii() or any(subscripts.count(sign) != text.count(sign) for sign in ("->", "...")):
+        raise OpError(f"einsum {subscripts!r} has no rule")
+    return text
+
+
 def _labels(subscripts: str, operands: int) -> tuple[list[str], str]:
     """The labels of each operand and of the result; by NumPy's rule the result has the labels that occur once."""
-    text = subscripts.replace(" ", "")
-    inputs, arrow, result = text.partition("->")
+    inputs, arrow, result = _unspaced(subscripts).partition("->")
     terms = inputs.split(",")
     if not arrow:
         result = "".join(sorted(label for label in set(inputs) - {","} if inputs.count(label) == 1))
@@ -480,7 +489,7 @@ def _without_ellipsis(subscripts: str, operands: Sequence[Node]) -> str:
     """The subscripts with a label of its own for each axis that an ellipsis stands for: the last ones are alike."""
     if "..." not in subscripts:
         return subscripts
-    inputs, arrow, result = subscripts.replace(" ", "").partition("->")
+    inputs, arrow, result = _unspaced(subscripts).partition("->")
     terms = inputs.split(",")
     counts = [
         node.array_type.ndim - len(term) + 3 if "..." in term else 0
@@ -552,8 +561,25 @@ def _bind_einsum(
     subscripts = _without_ellipsis(subscripts, operands)
     terms, result = _labels(subscripts, len(operands))
     if len(operands) == 1 and len(set(terms[0])) == len(result):
-        raise OpError("einsum that sums nothing may give a view")
+        return _view_by_labels(ask, operands[0], terms[0], result)
     return Bound("einsum", operands, {"subscripts": subscripts})
+
+
+def _view_by_labels(ask: Relate, operand: Node, term: str, result: str) -> Bound:
+    """An einsum of one operand that sums nothing, which gives a view: of other axes, or of a diagonal as the last."""
+    node = view_operand(operand)
+    shape = node.array_type.shape
+    if len(shape) != len(term) or set(term) != set(result):
+        raise OpError(f"einsum {term!r} to {result!r}")
+    if len(term) == len(result):
+        return Bound("transpose", (node,), {"axes": tuple(map(term.index, result))})
+    twice = [label for label in result if term.count(label) == 2]
+    rest = "".join(label for label in term if term.count(label) == 1)
+    if len(twice) != 1 or result != rest + twice[0]:
+        raise OpError("einsum that sums nothing gives a view of diagonals that has no rule")
+    first, second = term.index(twice[0]), term.rindex(twice[0])
+    equal(shape[first], shape[second], ask)
+    return diagonal_of(node, 0, first, second, writeable=True)
 
 
 # scalar types as functions: np.float32(x)

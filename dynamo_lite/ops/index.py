@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Argument, Location, Node
+from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
 from dynamo_lite.graph.scalar import Dim, Scalar, is_scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import convert, is_sequence
@@ -490,7 +490,7 @@ define(
 def _bind_take(
     ask: Relate,
     a: ArrayArg,
-    indices: ArrayArg,
+    indices: OperandArg,
     axis: IntOrNone = None,
     out: Unmodelled = None,
     mode: TakeMode = "raise",
@@ -502,7 +502,7 @@ def _bind_take(
 def _bind_method_take(
     ask: Relate,
     a: ArrayArg,
-    indices: ArrayArg,
+    indices: OperandArg,
     /,
     axis: IntOrNone = None,
     out: Unmodelled = None,
@@ -511,8 +511,41 @@ def _bind_method_take(
     return _taken(a, indices, axis, mode)
 
 
-def _taken(a: Node, indices: Node, axis: int | None, mode: str) -> Bound:
+def _taken(a: Node, indices: Any, axis: int | None, mode: str) -> Bound:
+    indices = convert(indices) if is_scalar(indices) else indices
     params: dict[str, Any] = {"axis": None if axis is None else axis_of(axis, a.array_type.ndim)}
     if mode != "raise":
         params["mode"] = mode
     return Bound("take", (a, indices), params)
+
+
+MOST_PLACES = 8  # along a short axis, of which each is a copy of its own
+
+
+def short_places(node: Bound | Node) -> tuple[int, ...] | None:
+    """The constant places along one axis that an "advanced_index" or a "take" picks of an array of two or three axes,
+    None of any other."""
+    if node.op not in ("advanced_index", "take") or len(node.args) != 2 or "mode" in node.params:
+        return None
+    x, picked = node.args
+    if not isinstance(x, Node) or not isinstance(picked, Node) or x.array_type.ndim not in (2, 3):
+        return None
+    if axis_of_places(node) is None:
+        return None
+    if picked.kind is NodeKind.CONSTANT:
+        places = picked.params["value"].tolist()
+    else:
+        places = list(picked.args) if picked.op == "array_of" else []
+    is_short = picked.array_type.ndim == 1 and 0 < len(places) <= MOST_PLACES
+    return tuple(places) if is_short and all(type(place) is int for place in places) else None
+
+
+def axis_of_places(node: Bound | Node) -> int | None:
+    """The axis along which it picks, where it takes all others whole."""
+    if node.op == "take":
+        axis: int | None = node.params["axis"]
+        return axis
+    index = node.params["index"]
+    others = [entry for entry in index if entry != ("arg", 1)]
+    is_one = len(others) == len(index) - 1 and all(entry == (None, None, None) for entry in others)
+    return index.index(("arg", 1)) if is_one else None

@@ -50,6 +50,7 @@ from dynamo_lite.schedule.gathers import gather_time
 from dynamo_lite.schedule.growth import growing
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.layers import bytes_besides, waits_for_the_next
+from dynamo_lite.schedule.small_products import small_products_time
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
@@ -525,6 +526,8 @@ def _besides(node: Node, env: Env) -> float:
     operands = [arg.array_type for arg in node.args if isinstance(arg, Node)]
     if node.op == "advanced_index":
         return gather_time(node, lambda shape: _count(shape, env))
+    if node.op in ("matmul", "dot"):
+        return small_products_time(node, lambda shape: _count(shape, env))
     of_call, of_element = BESIDES.get(call(node)[0], (0.0, 0.0)) if node.op in _REPLACED else (0.0, 0.0)
     if node.op.startswith("histogram") and operands[0].dtype.char not in COUNTED:
         return 0.0

@@ -420,3 +420,38 @@ def test_a_loop_in_fortran_order_declines_no_more_than_before() -> None:
         found, expected = fast(u, u), function(u, u)
         assert found.tobytes() == expected.tobytes() and found.strides == expected.strides
     assert fast.stats()["declines"] == 0
+
+
+PICKS = [
+    "x[:, [2, 0, 1]]",
+    "x[:, (1, -1)] * 2 + x[:, :2]",
+    "x[..., [2, 1, 0]] / 3",
+    "x[[2, 0]] * 2",
+    "(x[:, [2, 0, 1]] ** 2).sum(axis=1)",
+    "x[:, [2, 0, 1]].T * 2 + 1",
+    "np.take(x, [0, 2], axis=1)",
+    "x.take([2, 2, 1], 1) + 1",
+    "np.take(x, [1, 0], axis=-1).T",
+    "np.take(x, 2, axis=1) * 2",
+]
+
+
+@pytest.mark.parametrize("expression", PICKS)
+def test_constant_places_along_a_short_axis(expression: str) -> None:
+    function: Callable[..., Any] = eval(f"lambda x: {expression}", {"np": np})
+    graph = lower(dynamo_lite.compile(function).graph_for(np.ones((40, 3))), [np.ones((40, 3))])
+    assert "x[[2, 0]]" in expression or "take(x, 2" in expression or "advanced_index" not in str(graph)
+    x = np.arange(120.0).reshape(40, 3)
+    cubes = np.arange(360.0).reshape(40, 3, 3)
+    arrays = [x, x[::2], x[:, ::-1], np.asfortranarray(x), x.astype("f4"), x.astype("i4"), x > 7, x * 1j, x[:3], x[:1]]
+    units = np.broadcast_to(x[0], (1, 3, 3)), np.ndarray((1, 3, 2), strides=(0, 16, 8), buffer=x), cubes[:5, :, :1]
+    for one in (*arrays, cubes, np.asfortranarray(cubes), cubes[:, ::-1], cubes.transpose(0, 2, 1), *units):
+        require_equal(function, copies_of(one), compile=dynamo_lite.compile, compile_options=OPTIONS, calls=3)
+
+
+def test_places_beyond_a_short_axis_raise() -> None:
+    compiled = dynamo_lite.compile(lambda x: x[:, [0, 2]] * 2)
+    compiled(np.ones((40, 3)))
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            compiled(np.ones((40, 2)))

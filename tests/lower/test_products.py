@@ -27,6 +27,8 @@ FEW: dict[str, tuple[tuple[int, ...], ...]] = {
     "in,in->n": ((3, N), (3, N)),
     "ai,ixy->axy": ((4, 2), (2, N, 9)),
     "nij->ni": ((N, 4, 3),),
+    "nii": ((N, 3, 3),),
+    "nii->n": ((N, 4, 4),),
     "...i,i->...": ((N, 5), (5,)),
     "ni,i,n->n": ((N, 5), (5,), (N,)),
     "ij,njk,kl->nil": ((2, 2), (N, 2, 2), (2, 2)),
@@ -122,7 +124,8 @@ def test_what_is_stored_meanwhile() -> None:
     [
         ("ij,jk->ik", ((N, 8), (8, 8))),  # many products
         ("nk,nd->kd", ((N, 3), (N, 2))),  # a long sum
-        ("nii->n", ((N, 3, 3),)),
+        ("nnj->n", ((N, N, 3),)),  # a long diagonal
+        ("njj,jk->nj", ((N, 3, 3), (3, 2))),  # the sum of k is multiplied
         ("ni,nj->jn", ((N, 3), (N, 2))),
     ],
 )
@@ -172,3 +175,27 @@ def test_few_products_pay_at_all_sizes() -> None:
     for _ in range(2):
         fast(np.eye(3), x)
     assert fast.stats()["plain_calls"] == 0
+
+
+def test_einsum_that_sums_nothing_is_a_view() -> None:
+    def views(x: Any, y: Any) -> Any:
+        turned, diagonal = np.einsum("nij->jni", x), np.einsum("ii...->...i", y)
+        np.einsum("nii->ni", x)[...] = 2.0
+        diagonal[1] += 1.0
+        return turned, diagonal, np.einsum("ij->ij", x[0]), x, y
+
+    graph = str(dynamo_lite.compile(views).graph_for(np.ones((4, 3, 3)), np.ones((3, 3, 2))))
+    assert "einsum" not in graph
+    for x in (np.arange(36.0).reshape(4, 3, 3), np.arange(36.0).reshape(3, 3, 4).T, np.arange(18.0).reshape(2, 3, 3)):
+        same(views, x, np.arange(18.0).reshape(3, 3, 2))
+    read_only = np.ones((4, 3, 3))
+    read_only.flags.writeable = False
+    same(lambda x: np.einsum("nii->ni", x), read_only)
+
+
+def test_a_diagonal_of_unlike_axes_raises() -> None:
+    compiled = dynamo_lite.compile(lambda x: np.einsum("nii->ni", x))
+    compiled(np.ones((4, 3, 3)))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="match"):
+            compiled(np.ones((4, 3, 2)))

@@ -105,7 +105,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x, i: (x[i], x[:, i], x[i, 0], x[i, i], x[i, None], np.take(x, i)),
         (A, np.array([2, 0, 1])),
     ),
-    "take": (lambda x, i: (np.take(x, i, axis=1), x.take(i, 0, mode="clip")), (A, np.array([[2, 0], [1, 1]]))),
+    "take": (
+        lambda x, i: (np.take(x, i, axis=1), x.take(i, 0, mode="clip"), np.take(x, 1, axis=-1), x.take(2)),
+        (A, np.array([[2, 0], [1, 1]])),
+    ),
     "element by argmax": (lambda v: v[v.argmax()], (V,)),
     # stores
     "store": (lambda x: x.__setitem__(0, 1.0), (A,)),
@@ -324,7 +327,11 @@ def refusal(function: Callable[..., Any], *args: Any) -> str:
         (lambda x: np.sum(x, axis=2), (A,)),
         (lambda x: x.imag, (A,)),
         (lambda x: x @ 2, (A,)),
-        (lambda x: np.einsum("ij->ji", x), (A,)),
+        (lambda x: np.einsum("iji->ij", x), (array((2, 3, 2)),)),
+        (lambda x: np.einsum("ij- >ji", x), (A,)),
+        (lambda x: np.einsum(". . .i->...i", x), (A,)),
+        (lambda x: np.einsum("i\u00e9->\u00e9i", x), (A,)),
+        (lambda x: np.einsum("iii->i", x), (array((2, 2, 2)),)),
         (lambda x: x.sum(axis=0, bogus=1), (A,)),
         (lambda x: np.unique(x, axis=0), (A,)),
         (lambda i, *, np=np: np.asarray(i, "q"), (INT,)),  # a view: the dtype is equal to its own, but another

@@ -426,7 +426,41 @@ def confusion(y: Any, p: Any, k: Any) -> Any:
     return table, np.diag(table) / np.maximum(table.sum(axis=0), 1)
 
 
-@pytest.mark.parametrize("function", (labelled, sky_bins))
+def pieces(x: Any) -> Any:
+    return (
+        np.piecewise(x, [x < 0.0, x >= 0.0], [lambda t: -t, lambda t: t * 2.0]),
+        np.piecewise(x, [x < -1.0, x > 1.0], [0.0, np.exp, lambda t: t * t]),
+        np.piecewise(x, x > 0.5, [lambda t, a: t - a, 3.0], 0.25),
+    )
+
+
+def rows_beside_numbers(x: Any) -> Any:
+    y = np.zeros_like(x)
+    rows = np.array([x < 0.0, x > 0.5])
+    for mask, number in zip(rows, (1.0, x.sum()), strict=False):
+        y[mask] = number
+        rows[1] = ~rows[0]  # which the next item shows
+    for number, (mask, other) in zip([0.5], enumerate(np.stack((x, y))), strict=False):
+        y += number * mask + other
+    return y
+
+
+def real_parts(x: Any) -> Any:
+    both = x.reshape(27, 37)
+    real = np.isreal(x), np.isreal(both.T), np.isreal(both[:, ::2]), np.isreal(x + 1j * (x > 0)), np.isreal(x=x > 0)
+    return *real, np.where(np.isreal(x) & (x < 0), -x, x)
+
+
+def test_parts_of_rows_and_numbers() -> None:
+    """Strides along axes of one element, and Python's own numbers, whose parts are no arrays."""
+    wide = np.arange(85.0).reshape(1, 5, 17)
+    for x in (wide.T, wide, np.arange(6.0).reshape(1, 2, 3).transpose(1, 0, 2), (wide > 2.0).T, (wide * 1j).T):
+        require_equal(lambda x: np.isreal(x), copies_of(x), compile=dynamo_lite.compile)
+    for number in (2.5, 2.5 + 0.0j, 1j, 3, True, np.float64(2.0)):
+        require_equal(lambda x: (np.isreal(x), np.isreal(x * 1j)), copies_of(number), compile=dynamo_lite.compile)
+
+
+@pytest.mark.parametrize("function", (labelled, sky_bins, pieces, rows_beside_numbers, real_parts))
 def test_what_broke_the_graph(function: Any) -> None:
     report = require_equal(function, copies_of(np.linspace(-2.0, 2.0, 999)), compile=dynamo_lite.compile)
     assert not report.stats["breaks"]
