@@ -167,13 +167,12 @@ class Expectations:
     def _expect(self, round_: _C.Round) -> None:
         """Tell the budget what a loop is known to take from now on, and how many times as much counts."""
         known, guessed, longest = (max(0.0, until - process_time()) for until in self.expected[round_])
-        factor = self.limits.budget_known * self.gain
-        if self._is_numeric(round_, OF_ELEMENTS):
-            factor = self.limits.budget_elements
-        elif self._is_numeric(round_):
-            factor = self.limits.budget_numbers
+        factor, gain = self.limits.budget_known * self.gain, self.gain
+        if self._is_numeric(round_):
+            is_of_elements = self._is_numeric(round_, OF_ELEMENTS)
+            factor, gain = self.limits.budget_elements if is_of_elements else self.limits.budget_numbers, 1.0
         seconds = max(known * factor, guessed * self.limits.budget_guessed)
-        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(guessed, longest))
+        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(guessed, gain * longest))
 
     def _calls_to_come(self, entry: _C.Poll) -> float:
         """Seconds that further calls of a function are expected to take: as long again as the calls so far, once there

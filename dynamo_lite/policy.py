@@ -42,7 +42,7 @@ class Thresholds:
     budget_trust: float = 0.6  # seconds, and what was saved; beyond that only time that has passed counts
     budget_known: float = 4.8  # times as much counts as a loop is known to take that has begun
     budget_bare: float = 0.08  # and of all time only so much, where no arrays are in reach
-    look_again: float = 1.5  # times the time that has passed, until one looks for them again
+    look_again: float = 1.5  # times the time that has passed, until one looks for them, or for prospects, again
     least_gain: float = 0.2  # of the time of arrays' segments, by the cost model; where they gain less, less counts
     long_segments: float = 0.0005  # seconds that these take, together, so that they tell
     budget_numbers: float = 8.0  # and of one of numbers or small arrays
@@ -64,6 +64,8 @@ class Thresholds:
     foresight_arrays: float = 10.0  # and of others, of which less is won, and the first rounds may have the most to do
     as_long: float = 1.0  # times what a loop of numbers has taken, whose end nothing tells, are expected to come
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
+    rest_part: float = 0.2  # or as much of what is known to come, as it is, whatever was spent: a half is a loss
+    next_part: float = 0.1  # and for what else is compiled once the compiler is there
     attempt_over: float = 3.0  # times what is there then may go into one attempt, which is given up beyond that
     attempt_ahead: float = 0.05  # or of what is known to come, by the same reckoning
     attempt_part: float = 0.2  # but no more than so much of what is known to come, as it is, and the least
@@ -76,7 +78,8 @@ class Thresholds:
     watching: float = 0.0108  # CPU seconds that importing what watches takes, about
     compiler: float = 0.115  # and importing the compiler
     slowest: float = 3.0  # a machine is taken to be so many times as slow, at most, by what that takes there
-    first: float = 0.077  # and compiling something with it, its backend imported, without which it is of no use
+    fastest: float = 0.4  # and at least
+    first: float = 0.18  # and compiling a loop with it and what that leads to, without which it is of no use
 
     # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: a break
     # takes 2 to 5 us, so that what is between two of them gains only where that is little beside it.
@@ -151,6 +154,7 @@ AT_ONCE = Thresholds(
     short_function=0.0,
     budget_share=1e6,
     budget_base=1e6,
+    look_again=0.0,
     watching=0.0,
     compiler=0.0,
     first=0.0,
@@ -242,24 +246,27 @@ class Budget:
         self._before = budget.taken()
         self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop counts as running
         self._ends: dict[Hashable, float] = {}  # and until which it is known or guessed to run
+        self._is_there = False  # the compiler was imported
         self._usual = 0.0  # what one attempt takes, by the latest ones
         self._saved = 0.0  # the most that was saved at any question
         self._tries: dict[Hashable, float] = {}  # attempts since then, by the function they were of
-        self._slowness = 1.0  # of this machine: what takes a second by the thresholds takes so many here
+        self._pace = 1.0  # of this machine: what takes a second by the thresholds takes so many here
 
     def imported(self, seconds: float, usual: float) -> None:
         """An import that takes `usual` CPU seconds by the thresholds has taken so many here: on a slower machine all
-        costs more, and there is a larger stake."""
-        self._slowness = min(max(1.0, seconds / usual), self._thresholds.slowest) if usual else 1.0
+        costs more, and there is a larger stake; on a faster one compiling for the first time costs less."""
+        limits = self._thresholds
+        self._pace = min(max(limits.fastest, seconds / usual), limits.slowest) if usual else 1.0
+        self._is_there = usual == limits.compiler
 
     def allows_import(self, share: float = 1.0) -> bool:
         """Whether the compiler may be imported, and used at least once. share: as of `allows`."""
-        return self.allows(self._slowness * (self._thresholds.compiler + self._thresholds.first), share=share)
+        return self.allows(self._pace * (self._thresholds.compiler + self._thresholds.first), share=share)
 
     @property
     def slowness(self) -> float:
-        """What takes a second by the thresholds takes so many here."""
-        return self._slowness
+        """What takes a second by the thresholds takes so many here, if that is more."""
+        return max(1.0, self._pace)
 
     @property
     def spent(self) -> float:
@@ -283,7 +290,7 @@ class Budget:
         limits = self._thresholds
         there = -self._missing(-self._usual, saved, goes_on, of)
         earned = -self._missing(-self._usual, saved, goes_on, of, trusts=False)
-        now, least = process_time(), self._slowness * limits.attempt_least
+        now, least = process_time(), self._pace * limits.attempt_least
         ahead, known = (max(0.0, max(ends.values(), default=now) - now) for ends in (self._ahead, self._ends))
         promised = max(limits.attempt_over * there, limits.attempt_ahead * ahead)
         most = max(least, limits.attempt_over * earned, min(promised, least + limits.attempt_part * known))
@@ -293,7 +300,7 @@ class Budget:
                 yield
         finally:
             taken = budget.taken() - before
-            self._tries[of] = self._tries.get(of, 0.0) + min(1.0, taken / (self._slowness * limits.whole_try))
+            self._tries[of] = self._tries.get(of, 0.0) + min(1.0, taken / (self.slowness * limits.whole_try))
             self._usual = max(self._usual / 2, taken)
 
     def allows(
@@ -314,7 +321,7 @@ class Budget:
         nothing more is saved, but no more than a share of the time that has passed."""
         limits = self._thresholds
         most = limits.ask_again * process_time()
-        pace = limits.budget_share * (limits.budget_later if self.spent > self._slowness * limits.budget_stake else 1.0)
+        pace = limits.budget_share * (limits.budget_later if self.spent > self.slowness * limits.budget_stake else 1.0)
         return min(most, self._missing(0.0, saved, False) / (2.0 * pace)) if pace > 0.0 else most
 
     def _missing(
@@ -325,10 +332,15 @@ class Budget:
         passed = process_time()
         ahead = max(0.0, max(self._ahead.values(), default=0.0) - passed)
         share = part * limits.budget_share * passed
-        trusted = min(share + limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
+        trusted = min(share + limits.budget_share * ahead, self.slowness * limits.budget_trust + max(0.0, saved))
         of_all = sum(self._tries.values())
-        if trusts and self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries:
+        is_trusted = trusts and self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries
+        if is_trusted:
             share = max(share, trusted)  # else what was compiled shows no gain so far
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
-        limit += min(share, self._slowness * limits.budget_stake + limits.budget_later * share)
-        return self.spent + cost + self._usual - limit * (limits.rest_factor if goes_on else 1.0)
+        limit += min(share, self.slowness * limits.budget_stake + limits.budget_later * share)
+        missing = self.spent + cost + self._usual - limit * (limits.rest_factor if goes_on else 1.0)
+        if is_trusted and self._is_there:  # what it took to begin is gone: is it worth to go on?
+            known = part * max(0.0, max(self._ends.values(), default=0.0) - passed)
+            missing = min(missing, self._usual + cost - known * (limits.rest_part if goes_on else limits.next_part))
+        return missing

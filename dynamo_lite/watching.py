@@ -60,6 +60,7 @@ class Watch:
         self.rounds = Rounds()
         self.expectations = Expectations(limits, self.budget, self.rounds)
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
+        self.hopeful: dict[_C.Round, float] = {}  # and until when it is believed that not
         self.pieces: Pieces | None = None  # what breaks too often, once something was compiled
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
@@ -343,15 +344,16 @@ class Watch:
         """Whether what took `spent` nanoseconds, much of it perhaps in those innermost loops, may gain. values: what
         its variables hold, if that is known."""
         around = {loop.header: loop for loop in loops(code)}
-        hopeless = 0
+        hopeless, now = 0, process_time()
         for loop in inner:
             known = self.rounds.of(code, loop)
             if not self._is_short(known):
                 continue
-            if not self.opaque.get(known, False):
+            if not self.opaque.get(known, False) and self.hopeful.get(known, 0.0) <= now:
+                self.hopeful[known] = self.limits.look_again * now
                 is_text = values is not None and prospects.carries_text(code, loop, values, names)
                 self.opaque[known] = is_text or prospects.breaks_each_round(code, loop, names, values or {})
-            if self.opaque[known]:
+            if self.opaque.get(known, False):
                 hopeless += self._spent_around(code, loop, around)
         return hopeless <= self.limits.hopeless * spent
 

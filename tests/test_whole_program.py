@@ -1179,7 +1179,7 @@ def test_a_slower_machine_has_a_larger_stake() -> None:
         **{"compiler": 0.1, "first": 0.2, "slowest": 3.0},
     )
     budget = policy.Budget(limits)
-    budget.expects("loop", 10_000.0)
+    budget.expects("loop", 10_000.0, 1.0)
 
     def may_take(seconds: float) -> bool:
         return budget.allows(cost=0.99 * seconds) and not budget.allows(cost=1.01 * seconds)
@@ -1206,6 +1206,42 @@ def test_on_a_slower_machine_the_compiler_is_imported_where_more_may_be_spent(mo
     assert not budget.allows_import()
     budget.imported(0.02, 0.02)
     assert budget.allows_import()
+
+
+def test_on_a_faster_machine_the_compiler_is_imported_where_less_may_be_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "process_time", lambda: 0.0)
+    limits = policy.Thresholds(
+        **{"budget_base": 0.0, "budget_share": 1.0, "budget_stake": 0.0, "budget_trust": 9.0, "budget_later": 0.05},
+        **{"compiler": 0.1, "first": 0.2, "fastest": 0.5},
+    )
+    budget = policy.Budget(limits)
+    budget.expects("loop", 4.0)  # 0.2 s of which may be spent
+    assert not budget.allows_import()
+    budget.imported(0.012, 0.02)
+    assert budget.allows_import()
+    budget.expects("loop", 2.0)
+    budget.imported(0.001, 0.02)  # what is so fast tells of something else
+    assert not budget.allows_import()
+
+
+def test_once_the_compiler_is_there_a_part_of_what_is_known_to_come_may_be_spent_whatever_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(policy, "process_time", lambda: 0.0)
+    limits = policy.Thresholds(budget_base=-1.0, compiler=0.1, rest_part=0.2, next_part=0.1, budget_tries=2)
+    budget = policy.Budget(limits)
+    budget.expects("loop", 0.0, 1.0)
+    assert not budget.allows(0.01)
+    budget.imported(0.1, 0.1)
+    assert budget.allows(0.09)
+    assert not budget.allows(0.11)
+    assert budget.allows(0.19, goes_on=True)  # half of a loop is a loss
+    assert not budget.allows(0.21, goes_on=True)
+    assert not budget.allows(0.09, share=0.5)
+    for _ in range(2):  # which have shown no gain
+        budget._tries["f"] = budget._tries.get("f", 0.0) + 1.0
+    assert not budget.allows(0.01, of="f")
+    assert budget.allows(0.01, of="g")
 
 
 def test_who_was_refused_waits_until_half_of_what_is_missing_is_there() -> None:

@@ -39,7 +39,7 @@ from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import length
 from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
-from dynamo_lite.capture.iterators import drain, extend, iterate, iterate_part, next_item
+from dynamo_lite.capture.iterators import drain, extend, iterate, iterate_part, known_length, next_item
 from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
 from dynamo_lite.capture.numbered import CALL
 from dynamo_lite.capture.numbers import (
@@ -51,7 +51,7 @@ from dynamo_lite.capture.numbers import (
 from dynamo_lite.capture.records import make_record, replaced
 from dynamo_lite.capture.searches import index_of, insert, remove
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import AttributeMissing
+from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.supers import super_of
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -390,6 +390,11 @@ def _iter(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return iterate(machine, only(args, kwargs))
 
 
+def _is_long_row(tracer: Tracer, value: Value) -> bool:
+    """Whether it is an array of one axis, too long to be known by its elements, in a loop."""
+    return tracer.in_loop and _is_line(value) and known_length(tracer, value) is None
+
+
 def _make_sequence(kind: type) -> Rule:
     def build(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if not args and not kwargs:
@@ -399,7 +404,10 @@ def _make_sequence(kind: type) -> Rule:
             return object_lists.copy(machine, found)
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
-        made = as_loop(machine, consumers.list_of, value) if kind is list else None
+        of: Any = consumers.list_of
+        if kind is list and _is_long_row(machine.tracer, value):
+            return machine.call_python(of, constant(of), [value], {})
+        made = as_loop(machine, of, value) if kind is list else None
         return SequenceValue(None, kind, drain(machine, value)) if made is None else made
 
     return build

@@ -120,6 +120,14 @@ def list_of(items: Iterable[Any]) -> list[Any]:
     return found
 
 
+def numbers_of(array: Any) -> list[Any]:
+    """array.tolist() of one axis."""
+    found = []
+    for item in array:
+        found.append(item.item())
+    return found
+
+
 def any_of(items: Iterable[Any]) -> bool:
     """any(items)."""
     found = False
@@ -142,5 +150,5 @@ def all_of(items: Iterable[Any]) -> bool:
 
 __all__ = [
     *("add", "all_of", "any_of", "compensated_sum_of", "compensates", "found", "greatest_by", "greatest_of"),
-    *("least_by", "least_of", "list_of", "number", "reduced", "settled", "sum_of"),
+    *("least_by", "least_of", "list_of", "number", "numbers_of", "reduced", "settled", "sum_of"),
 ]

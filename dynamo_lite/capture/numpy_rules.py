@@ -17,6 +17,7 @@ from numpy._core import _methods
 
 from dynamo_lite import ops
 from dynamo_lite.capture import known, masks, warned, whole_lists
+from dynamo_lite.capture.consumers import numbers_of
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar
 from dynamo_lite.capture.rows import filled_array, length_of_part
@@ -58,6 +59,7 @@ _DISPATCHER: type = type(np.mean)
 _FORWARDED: dict[str, types.FunctionType] = {
     name: getattr(_methods, "_" + name) for name in ("mean", "var", "std", "ptp") if hasattr(_methods, "_" + name)
 }
+_TOLIST: Any = numbers_of  # of one axis, in a loop
 
 
 # -- operands and results ------------------------------------------------------------------------
@@ -583,6 +585,8 @@ def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value
         number = read_number(machine, element, asked=True)
         if number is not None:
             return number
+    if name == "tolist" and not args and not kwargs and machine.tracer.in_loop and array.node.array_type.ndim == 1:
+        return machine.call_python(_TOLIST, constant(_TOLIST), [array], {})
     if name in ("item", "tolist", "__float__", "__int__"):
         raise Break("data-dependent-number", f".{name}()")
     op = ops.method(name)
