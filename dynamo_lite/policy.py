@@ -66,7 +66,8 @@ class Thresholds:
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
     rest_part: float = 0.2  # or as much of what is known to come, as it is, whatever was spent: a half is a loss
     next_part: float = 0.1  # and for what else is compiled once the compiler is there
-    parts_of_all: float = 0.15  # of what has passed and is known to come, at most, for all of these
+    rest_of_all: float = 0.3  # and no more, of what has passed and is known to come, for all that was compiled
+    parts_of_all: float = 0.15  # where it is something else
     attempt_over: float = 3.0  # times what is there then may go into one attempt, which is given up beyond that
     attempt_ahead: float = 0.05  # or of what is known to come, by the same reckoning
     attempt_part: float = 0.2  # but no more than so much of what is known to come, as it is, and the least
@@ -335,8 +336,8 @@ class Budget:
         ahead = max(0.0, max(self._ahead.values(), default=0.0) - passed)
         share = part * limits.budget_share * passed
         trusted = min(share + limits.budget_share * ahead, self.slowness * limits.budget_trust + max(0.0, saved))
-        of_all = sum(self._tries.values())
-        is_trusted = trusts and self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries
+        is_trusted = trusts and self._tries.get(of, 0) < limits.budget_tries
+        is_trusted = is_trusted and sum(self._tries.values()) < limits.budget_all_tries
         if is_trusted:
             share = max(share, trusted)  # else what was compiled shows no gain so far
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
@@ -344,7 +345,8 @@ class Budget:
         missing = self.spent + cost + self._usual - limit * (limits.rest_factor if goes_on else 1.0)
         if is_trusted and self._import > 0.0:  # what it took to begin is gone: is it worth to go on?
             known = part * max(0.0, max(self._ends.values(), default=0.0) - passed)
-            marginal = self._usual + cost - known * (limits.rest_part if goes_on else limits.next_part)
-            in_all = self.spent + cost + self._usual - self._import - limits.parts_of_all * (part * passed + known)
-            missing = min(missing, max(marginal, in_all))
+            of_known = limits.rest_part if goes_on else limits.next_part
+            of_all = limits.rest_of_all if goes_on else limits.parts_of_all
+            in_all = self.spent - self._import - of_all * (part * passed + known)
+            missing = min(missing, self._usual + cost + max(in_all, -of_known * known))
         return missing
