@@ -46,6 +46,7 @@ from dynamo_lite.capture.plain_statements import plain_call_ahead
 from dynamo_lite.capture.restraints import place_of
 from dynamo_lite.capture.sameness import mutable_state, unchanged
 from dynamo_lite.capture.state import Frame, Region, Retry, SideExits
+from dynamo_lite.capture.unbound import or_unbound
 from dynamo_lite.capture.value import (
     Break,
     ConstantValue,
@@ -521,7 +522,10 @@ class Walk:
             pair = then.locals.get(name), orelse.locals.get(name)
             if name not in wanted[0] | wanted[1] and self._dies_on_one(pair):
                 refuse("loop-state", f"what the local {name} held, which one branch of an if lets go")
-            value = merge.local(name, pair, (name in wanted[0], name in wanted[1]))
+            reads = name in wanted[0], name in wanted[1]
+            if tracer.in_loop and self._unbinding([then, orelse], join) is None:
+                pair = or_unbound(merge, pair, reads)
+            value = merge.local(name, pair, reads)
             if value is not None:
                 locals_[name] = value
         contents = {

@@ -78,12 +78,13 @@ from dynamo_lite.capture.loop_results import (
     note_kept,
     numbers_left,
     part_final,
+    trip,
     untold_tuple,
     value_behind,
 )
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import is_held, item_at
-from dynamo_lite.capture.numbers import as_scalar, steps_of
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import Place, Snapshot, get, holds_array, put, snapshot, unread
@@ -94,7 +95,9 @@ from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same
 from dynamo_lite.capture.stand_ins import stand_in_node
 from dynamo_lite.capture.state import Frame, Retry
+from dynamo_lite.capture.unbound import all_bound, left_unbound, settle, unbound_before
 from dynamo_lite.capture.value import (
+    UNBOUND,
     ArrayValue,
     Break,
     Carried,
@@ -268,6 +271,7 @@ class Attempt:
             self.machine.attempts.pop()
         frame.line = frame.code.instrs[self.header].position[0] or frame.line
         self._leave(before, live, after)
+        settle(self, exit_index)
         if not tracer.regions:
             forget_ends(self.owners.values())
         if is_while:
@@ -346,7 +350,7 @@ class Attempt:
         """The values at the header of what the loop assigns; what nobody reads again is dropped."""
         before: dict[Name, Value] = {}
         for name in sorted(self.stored, key=str):
-            value = self._get(name)
+            value = self._get(name) or unbound_before(self.plan, name)
             if isinstance(name, Place) and not self._is_read(name):
                 self.assign(name, unread(self.plan, name))
             elif value is not None and name in live:
@@ -380,7 +384,7 @@ class Attempt:
         cell = self.frame.cells.get(name)
         if cell is not None:
             cell.contents = value
-        elif value is not None:
+        elif value is not None and value is not UNBOUND:
             self.frame.locals[name] = value
         else:
             self.frame.locals.pop(name, None)
@@ -453,7 +457,8 @@ class Attempt:
         differing: Path | None = None
         for name in sorted(self.stored & (live | after), key=str):
             try:
-                self._compare((name,), before.get(name), self._get(name), name in self.read)
+                was = before.get(name) or left_unbound(self, name, live)
+                self._compare((name,), was, self._get(name), name in self.read)
             except _Differs as found:
                 differing = differing or found.args[0]
         self.learned |= differing is not None and learn_seldom(self.machine, differing[0], self._get(differing[0]))
@@ -621,7 +626,7 @@ class Attempt:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
         iterator = None if self.exit_index is None else self.frame.stack[-1]
-        unroll_rather(tracer, self.region, self.trip(), iterator)
+        unroll_rather(tracer, self.region, trip(self), iterator)
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
         own = live - {self.exit_name, self.at_name}
@@ -689,7 +694,7 @@ class Attempt:
             return self._get(name)
         if name not in before and not self._is_left_by_iterations((name,)):
             return None
-        return self._value_left((name,), before.get(name), left)
+        return all_bound(self._value_left((name,), before.get(name), left))
 
     def _value_left(self, path: Path, before: Value | None, left: Behind) -> Value:
         if path in self.eithers:
@@ -789,11 +794,6 @@ class Attempt:
         """The names of the numbers that are others in every iteration."""
         names = {number.name for number in self.region.numbers.values()} | {self.region.index.name}
         return names | {symbol.name for node in self.region.graph.nodes for symbol in node.params.get("yields", ())}
-
-    def trip(self) -> Scalar:
-        """The number of iterations, as len(range(start, stop, step)) has it."""
-        away, count = steps_of(self.bounds, self.forward)
-        return count if self.machine.tracer.graph.facts.decide(make("ge", away, 0)) else make("max", count, 0)
 
 
 __all__ = ["Attempt"]

@@ -1,4 +1,5 @@
-"""Calls in loops whose locals one branch of an if does not assign: the loop declines where such a one is read."""
+"""Loops, and calls in them, whose locals one branch of an if does not assign: where such a one is read and not bound,
+the loop declines."""
 
 from __future__ import annotations
 
@@ -155,3 +156,86 @@ def test_what_an_inner_loop_finds(backend: str, low: float) -> None:
         plain, compiled = np.zeros(20), np.zeros(20)
         assert error_of(fast, x, compiled, low) == error_of(of_inner_loops, x, plain, low)
         assert compiled.tobytes() == plain.tobytes()
+
+
+def walk(x: float, low: float, high: float) -> tuple[float, Any]:
+    walks = True
+    while walks:
+        x = x + ((x * 7.3 + 0.31) % 1.0) - 0.45
+        if x > high:
+            walks, result = False, 1
+        elif x < low:
+            walks, result = False, x * 2.0
+    return x, result
+
+
+def first_above(x: Any, low: float) -> int:
+    for i in range(len(x)):
+        if x[i] > low:
+            found = i
+            break
+    return found + 1
+
+
+def last_above(x: Any, low: float) -> Any:
+    for i in range(len(x)):
+        if x[i] > low:
+            found = x[i], i
+    return found
+
+
+def latest_above(x: Any, low: float) -> tuple[float, Any]:
+    total, width = 0.0, 8
+    for i in range(len(x) // width):
+        for j in range(width):
+            if x[i * width + j] > low:
+                found = x[i * width + j]
+        total += found * i
+    return total, found
+
+
+def not_deleted(x: Any, low: float) -> Any:
+    found = 0
+    for i in range(len(x)):
+        if x[i] > low:
+            found = i
+        elif x[i] < low - 0.9:
+            del found
+    return found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [first_above, last_above, latest_above, not_deleted])
+def test_a_local_that_some_iterations_assign(function: Any, backend: str) -> None:
+    fast = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
+    x = np.random.default_rng(4).random(400)
+    for low in (0.3, 0.5, 0.8, 0.99, 1.5):
+        assert error_of(fast, x, low) == error_of(function, x, low)
+    assert set(ways(fast)) == {"native"}
+    assert fast.stats()["native_calls"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_local_of_two_kinds_that_the_last_iteration_assigns(backend: str) -> None:
+    fast = dynamo_lite.compile(walk, backend=backend, options=OPTIONS)
+    for high in (3.0, 2.0, 1e6):
+        assert repr(fast(0.1, -2.0, high)) == repr(walk(0.1, -2.0, high))
+
+
+def maybe_found(x: Any, low: float, reads: bool) -> Any:
+    for i in range(len(x)):
+        if x[i] > low:
+            found = i
+    if reads:
+        return found
+    return None
+
+
+def test_a_local_that_may_not_be_read_after_a_loop_keeps_it_from_being_native() -> None:
+    """The loop would run again, plainly, in a call that goes on without the local."""
+    fast = dynamo_lite.compile(maybe_found, options=OPTIONS)
+    x = np.random.default_rng(5).random(40)
+    for low, reads in ((0.5, True), (1.5, False), (1.5, True), (0.5, False)):
+        assert error_of(fast, x, low, reads) == error_of(maybe_found, x, low, reads)
+    assert fast.stats()["declines"] == 0
+    assert "native" not in ways(fast)
