@@ -93,7 +93,8 @@ def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Map
     for index in loop.body:
         instr = code.instrs[index]
         if instr.op in _LOADS and instr.op not in _GLOBALS:
-            kinds.add(type(values.get(instr.arg)))
+            value = values.get(instr.arg)
+            kinds.add(type(None) if callable(value) else type(value))
         elif instr.op in _GLOBALS and instr.arg in names:
             value = names[instr.arg]
             kinds.add(type(None) if _is_called(value) else type(value))
@@ -150,8 +151,10 @@ def _operations_of(
     found: Counter[str] = Counter()
     for index in body:
         instr = code.instrs[index]
-        if instr.op in _GLOBALS and instr.arg in names:
-            value = names[instr.arg]
+        value = values.get(instr.arg) if instr.op in _LOADS else None
+        is_given = instr.op not in _GLOBALS and type(value) is types.FunctionType  # as an argument, maybe
+        if is_given or (instr.op in _GLOBALS and instr.arg in names):
+            value = value if is_given else names[instr.arg]
             if not (computes(value) or _is_of_python(value)):
                 return None
             if computes(value) and type(value) is not types.FunctionType and _is_called(value):

@@ -298,3 +298,19 @@ def test_variables_that_functions_share_are_like_any_others() -> None:
     code = decode(function.__code__)
     assert kind_of(code, loops(code)[-1], globals()).kind == 0
     assert kind_of(code, loops(code)[-1], globals(), shared(function)).kind == OF_ELEMENTS
+
+
+def test_a_function_that_is_an_argument_is_no_value() -> None:
+    def steps(f: Callable[[float], float], y: float, n: int) -> float:
+        for _ in range(n):
+            y = y + 0.01 * f(y)
+        return y
+
+    def of_numbers(y: float) -> float:
+        return -y * y
+
+    code = decode(steps.__code__)
+    (loop,) = loops(code)
+    for f, expected in ((of_numbers, OF_ELEMENTS), (math.sin, OF_ELEMENTS), ([], 0)):
+        assert kind_of(code, loop, globals(), {"f": f, "y": 0.5, "n": 9}).kind == expected
+    assert kind_of(code, loop, globals(), {"f": lambda y: [y][0], "y": 0.5, "n": 9}).kind == 0
