@@ -3,6 +3,7 @@ exponent is negative; beyond that the iteration runs plainly."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -115,3 +116,67 @@ def test_exponents_of_both_signs() -> None:
     fast = dynamo_lite.compile(crossing, options=OPTIONS)
     for first, n in ((-3, 4), (0, 5), (-5, -1), (-1, 2)):
         assert repr(fast(first, n)) == repr(crossing(first, n))
+
+
+def series(n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += 1.5**i / math.factorial(i)
+    return total
+
+
+def factorials(low: int, n: int) -> int:
+    total = 0
+    for i in range(low, n):
+        total += math.factorial(i)
+    return total
+
+
+def roots(low: int, n: int) -> int:
+    total = 0
+    for i in range(low, n):
+        total += math.isqrt(i * i - 1) + math.isqrt(i * i) + math.isqrt(i)
+    return total
+
+
+def of_two_ints(n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += math.pow(2, i) + math.pow(i + 1, -2) + math.trunc(i * -0.7)
+    return total
+
+
+def truncated(x: Any) -> int:
+    total = 0
+    for i in range(len(x)):
+        total += math.trunc(x[i] * 100.0)
+    return total
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        *((series, (n,)) for n in (0, 1, 21, 30)),
+        *((factorials, args) for args in ((0, 15), (3, 19))),
+        *((roots, args) for args in ((1, 300), (2**24, 2**24 + 50), (94906265, 94906290))),
+        (of_two_ints, (20,)),
+        (truncated, (np.random.default_rng(0).random(20) - 0.5,)),
+    ],
+)
+def test_functions_of_ints(function: Any, args: tuple[Any, ...], backend: str) -> None:
+    fast = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
+    for _ in range(2):
+        given, expected = fast(*args), function(*args)
+        assert type(given) is type(expected)
+        assert repr(given) == repr(expected)
+    assert [loop.outcome for loop in fast.explain().loops] == ["native"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_no_factorial_raises(backend: str) -> None:
+    fast = dynamo_lite.compile(factorials, backend=backend, options=OPTIONS)
+    assert fast(0, 9) == factorials(0, 9)
+    with pytest.raises(ValueError, match="not defined for negative values"):
+        fast(-1, 5)
+    assert fast(15, 30) == factorials(15, 30)
