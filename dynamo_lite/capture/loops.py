@@ -47,7 +47,7 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.listed_objects import TOLD_BEFORE
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
-from dynamo_lite.capture.loop_candidates import expect_side_exits, key_of, share, starts_segment
+from dynamo_lite.capture.loop_candidates import expect_side_exits, holds_instances, key_of, share, starts_segment
 from dynamo_lite.capture.loop_code import exposed, keeps_iterator, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
     MAX_NUMBERS,
@@ -306,11 +306,12 @@ class Attempt:
         try_objects(tracer, reason)
         look_closer(tracer, reason)
         doubt(tracer, self.plan)
-        if is_told and self.machine.attempts[0] is not self:
-            raise Break(reason, detail)
+        if is_told and (self.machine.attempts[0] is not self or self.frame is not tracer.frames[0]):
+            raise Break(reason, detail)  # NB: what it is called by goes on in a segment of its own
+        is_told |= holds_instances(self.frame)
         if not ((self.works_on_computed or is_told) and starts_segment(tracer, self.frame, self.header, is_told)):
             self.plan.refused = (reason, detail)
-        if not is_told:
+        if detail is not TOLD_BEFORE:
             close_columns(tracer)
         raise Retry
 
