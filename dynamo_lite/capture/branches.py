@@ -282,6 +282,7 @@ class Walk:
         held, scope, scopes = snapshot(tracer), tracer.scope, set[Any]()
         ends: list[_End] = []
         arms: list[int | None] = []
+        narrowed_here: list[dict[str, tuple[Value, Value]]] = []
         for truth in (True, False):
             if ends:
                 self._restore(*before)
@@ -313,9 +314,7 @@ class Walk:
             tracer.regions.pop()
             scopes.add(tracer.scope)
             tracer.scope = scope
-            for local, (either, part) in known.items():
-                if frame.locals.get(local) is part:
-                    frame.locals[local] = either
+            narrowed_here.append(known)
             contents = {name: cell.contents for name, cell in frame.cells.items()}
             now = snapshot(tracer)
             ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now))
@@ -324,6 +323,10 @@ class Walk:
                 what = "a list, dict or iterator that a branch changes"
                 self._go_aside(arm, before, name, condition, "loop-state", what, unrolled=True)
                 self.refuse("loop-state", what)
+        for local, (either, _) in narrowed_here[0].items():  # which neither way has changed
+            if all(end.locals.get(local) is known[local][1] for end, known in zip(ends, narrowed_here, strict=True)):
+                for end in ends:
+                    end.locals[local] = either
         if len(scopes) > 1:
             self.refuse("loop-state", "a `with` that one way leaves, and the other does not")
         (tracer.scope,) = scopes

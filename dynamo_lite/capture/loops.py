@@ -88,7 +88,7 @@ from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import Place, Snapshot, get, holds_array, put, snapshot, unread
-from dynamo_lite.capture.promises import MAX_PEELED, learn
+from dynamo_lite.capture.promises import learn
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.restraints import place_in, place_of
 from dynamo_lite.capture.rests import is_handed_over
@@ -340,7 +340,7 @@ class Attempt:
 
     def _peel(self, path: Path) -> NoReturn:
         """Let one iteration run before the loop: behind it the name may hold what it holds after any other."""
-        if self.plan.peel < MAX_PEELED and not self.plan.unpeeled:
+        if not self.plan.unpeeled:
             self.plan.begin_with(path)
             raise Retry
         self.refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
