@@ -85,10 +85,11 @@ def settle(attempt: Attempt, exit_index: int) -> None:
     if tracer.regions or frame is not tracer.frames[0]:
         return
     everything = frozenset(range(len(frame.code.instrs)))
+    live = frozenset[str]().union(*(liveness(frame.code)[at] for at in (exit_index, *attempt.plan.side_exits)))
     for name, value in [*frame.locals.items()]:
         if not may_be_unbound(value):
             continue
-        if name not in liveness(frame.code)[exit_index] or value is UNBOUND:
+        if name not in live or value is UNBOUND:
             del frame.locals[name]
             continue
         if attempt.plan.side_exits or not always_read(frame.code, everything, -1, exit_index, name):

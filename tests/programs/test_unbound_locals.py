@@ -165,7 +165,7 @@ def walk(x: float, low: float, high: float) -> tuple[float, Any]:
         if x > high:
             walks, result = False, 1
         elif x < low:
-            walks, result = False, x * 2.0
+            walks, result = False, 2
     return x, result
 
 
@@ -216,10 +216,45 @@ def test_a_local_that_some_iterations_assign(function: Any, backend: str) -> Non
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_local_of_two_kinds_that_the_last_iteration_assigns(backend: str) -> None:
+def test_a_local_that_the_last_iteration_assigns(backend: str) -> None:
     fast = dynamo_lite.compile(walk, backend=backend, options=OPTIONS)
-    for high in (3.0, 2.0, 1e6):
+    for high in (2.0, 3.0, 20.0):
         assert repr(fast(0.1, -2.0, high)) == repr(walk(0.1, -2.0, high))
+    assert ways(fast) == ["native"]
+
+
+def walk_of_states(value: Any, n: Any) -> int:
+    state, states, time, end = 10, [10], 0, float("inf")
+    while True:
+        time += 1
+        if time < end:
+            following = state + 2 * np.random.binomial(1, 0.5) - 1
+            states.append(following)
+            if following in (0, 20):
+                end = time
+        at = time - n
+        if at >= 0:
+            total = 0.0
+            for t in range(at + 1, min(end, at + n) + 1):
+                total += t
+            value[states[at]] += total
+        if at == end - 1:
+            break
+        state = following
+    return len(states)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_a_local_that_is_read_where_a_loop_is_left_in_an_iteration(kind: Any, backend: str) -> None:
+    fast = dynamo_lite.compile(walk_of_states, backend=backend, options=OPTIONS)
+    for seed in range(6):
+        found = []
+        for function in (walk_of_states, fast):
+            np.random.seed(seed)
+            value = np.zeros(21)
+            found.append((function(value, kind(2 + seed % 3)), value.tobytes()))
+        assert found[0] == found[1]
 
 
 def maybe_found(x: Any, low: float, reads: bool) -> Any:
