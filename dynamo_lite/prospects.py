@@ -230,7 +230,7 @@ def _is_users(kind: type) -> bool:
 # Methods of random.Random that draw by random() and _randbelow() alone (ops/draws.py), so that programs have them.
 _DRAWN = frozenset(
     {"random", "uniform", "randint", "randrange", "choice", "choices", "shuffle", "normalvariate", "expovariate"}
-    | {"triangular", "lognormvariate", "paretovariate", "weibullvariate", "betavariate", "gammavariate"}
+    | {"triangular", "lognormvariate", "paretovariate", "weibullvariate", "betavariate", "gammavariate", "gauss"}
 )
 
 

@@ -674,16 +674,20 @@ def _reduced(machine: Machine, function: Any, array: ArrayValue) -> Value:
 
 
 def _extreme_of_line(machine: Machine, name: str, array: ArrayValue) -> Value:
-    """max(array). NB: Python keeps the first of equal zeros, and what it finds depends on where a NaN stands: NumPy's
-    answer counts unless it is NaN or 0.0; then the program declines."""
-    result = _reduced(machine, getattr(np, name), array)
+    """max(array). NB: what Python finds depends on where a NaN stands: there the program declines. Of equal zeros it is
+    the first one, as of np.argmax, which a loop asks; elsewhere the program declines there, too."""
     dtype = array.node.array_type.dtype
+    is_in_loop = dtype.kind == "f" and (machine.tracer.in_loop or machine.tracer.peeling)
+    result = _reduced(machine, getattr(np, f"arg{name}" if is_in_loop else name), array)
+    if is_in_loop:
+        result = numpy_rules.get_item(machine, array, result)
     if dtype.kind == "f":
         number = as_scalar(numpy_rules.read_number(machine, result, asked=True) or result)
         if number is None:
             raise Break("loop-over-unknown-iterator", "an array")
         machine.tracer.require(ScalarOp("ge", "bool", (number, -math.inf)))
-        machine.tracer.require(ScalarOp("ne", "bool", (number, 0.0)))
+        if not is_in_loop:
+            machine.tracer.require(ScalarOp("ne", "bool", (number, 0.0)))
     elif dtype.kind not in "iub":
         raise Break("loop-over-unknown-iterator", "an array")
     return result
