@@ -15,7 +15,7 @@ import pytest
 from dynamo_lite import budget, policy
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import decode, loops
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 
 

@@ -1,4 +1,4 @@
-"""Loops of numbers: of these the policy expects that compiling them gains (dynamo_lite/watching.py)."""
+"""Loops of numbers: of these the policy expects that compiling them gains (dynamo_lite/watch/watching.py)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 from numpy import array, zeros
 from numpy.random import rand
 
-from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, kind_of, shared
 from dynamo_lite.pycode import loops
 from dynamo_lite.pycode.decode import decode
+from dynamo_lite.watch.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, kind_of, shared
 
 
 def of_elements(x: Any, n: int) -> Any:

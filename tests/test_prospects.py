@@ -1,4 +1,4 @@
-"""What has nothing to gain is known before the compiler is imported (dynamo_lite/prospects.py)."""
+"""What has nothing to gain is known before the compiler is imported (dynamo_lite/watch/prospects.py)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from dynamo_lite import ops, policy
 from dynamo_lite.capture.call_rules import RULES
 from dynamo_lite.capture.value import Break
 from dynamo_lite.dataclass import replace
-from dynamo_lite.loop_kinds import kind_of
-from dynamo_lite.prospects import _REFUSED, breaks_each_call, breaks_each_round, carries_text, reaches_arrays
 from dynamo_lite.pycode import decoded, loops
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.loop_kinds import kind_of
+from dynamo_lite.watch.prospects import _REFUSED, breaks_each_call, breaks_each_round, carries_text, reaches_arrays
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 
 

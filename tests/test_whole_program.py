@@ -28,13 +28,13 @@ from dynamo_lite.backends import resolve
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
-from dynamo_lite.expectations import innermost
-from dynamo_lite.foresight import Whiles, comparisons, items_left
-from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
 from dynamo_lite.report.records import LoopRecord
-from dynamo_lite.watching import Watch
-from dynamo_lite.whole_program import Program
+from dynamo_lite.watch.expectations import innermost
+from dynamo_lite.watch.foresight import Whiles, comparisons, items_left
+from dynamo_lite.watch.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
+from dynamo_lite.watch.program import Program
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 from tests.conftest import budget
 from tests.fuzz.campaign import Campaign, run_range

@@ -17,13 +17,11 @@ from contextlib import suppress
 from time import monotonic_ns, perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite import _C, budget, log, originals, policy, prospects
+from dynamo_lite import _C, budget, log, originals, policy
 from dynamo_lite.budget import process_time
 from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError, DynamoLiteError
-from dynamo_lite.expectations import Expectations, Rounds, innermost
 from dynamo_lite.installation import unknown_version
-from dynamo_lite.loop_kinds import computes, held_in, shared
 from dynamo_lite.pycode import (
     CO_NEWLOCALS,
     Answers,
@@ -41,10 +39,13 @@ from dynamo_lite.pycode import (
     with_questions,
 )
 from dynamo_lite.shadows import own_modules
+from dynamo_lite.watch import prospects
+from dynamo_lite.watch.expectations import Expectations, Rounds, innermost
+from dynamo_lite.watch.loop_kinds import computes, held_in, shared
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
     from dynamo_lite.compilation import Compilation
-    from dynamo_lite.pieces import Pieces
+    from dynamo_lite.watch.pieces import Pieces
 
 
 class Watch:
@@ -586,7 +587,7 @@ def _import_compiler(backend: Any) -> type[Compilation]:
 
 
 def _import_pieces() -> type[Pieces]:
-    from dynamo_lite.pieces import Pieces
+    from dynamo_lite.watch.pieces import Pieces
 
     return Pieces
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import process_time
-from dynamo_lite.foresight import Whiles, comparisons, items_left
-from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, kind_of
 from dynamo_lite.pycode import Code, Loop, loops, runs_out, watched_loops
+from dynamo_lite.watch.foresight import Whiles, comparisons, items_left
+from dynamo_lite.watch.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, kind_of
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
     from dynamo_lite.report.records import LoopRecord
