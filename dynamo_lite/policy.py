@@ -66,6 +66,8 @@ class Thresholds:
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
     rest_part: float = 0.2  # or as much of what is known to come, as it is, whatever was spent: a half is a loss
     next_part: float = 0.1  # and for what else is compiled once the compiler is there
+    rest_of_all: float = 0.3  # and no more, of what has passed and is known to come, for all that was compiled
+    parts_of_all: float = 0.15  # where it is something else
     attempt_over: float = 3.0  # times what is there then may go into one attempt, which is given up beyond that
     attempt_ahead: float = 0.05  # or of what is known to come, by the same reckoning
     attempt_part: float = 0.2  # but no more than so much of what is known to come, as it is, and the least
@@ -246,7 +248,7 @@ class Budget:
         self._before = budget.taken()
         self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop counts as running
         self._ends: dict[Hashable, float] = {}  # and until which it is known or guessed to run
-        self._is_there = False  # the compiler was imported
+        self._import = 0.0  # seconds that importing the compiler has taken
         self._usual = 0.0  # what one attempt takes, by the latest ones
         self._saved = 0.0  # the most that was saved at any question
         self._tries: dict[Hashable, float] = {}  # attempts since then, by the function they were of
@@ -257,7 +259,8 @@ class Budget:
         costs more, and there is a larger stake; on a faster one compiling for the first time costs less."""
         limits = self._thresholds
         self._pace = min(max(limits.fastest, seconds / usual), limits.slowest) if usual else 1.0
-        self._is_there = usual == limits.compiler
+        if usual == limits.compiler:
+            self._import = seconds
 
     def allows_import(self, share: float = 1.0) -> bool:
         """Whether the compiler may be imported, and used at least once. share: as of `allows`."""
@@ -333,14 +336,17 @@ class Budget:
         ahead = max(0.0, max(self._ahead.values(), default=0.0) - passed)
         share = part * limits.budget_share * passed
         trusted = min(share + limits.budget_share * ahead, self.slowness * limits.budget_trust + max(0.0, saved))
-        of_all = sum(self._tries.values())
-        is_trusted = trusts and self._tries.get(of, 0) < limits.budget_tries and of_all < limits.budget_all_tries
+        is_trusted = trusts and self._tries.get(of, 0) < limits.budget_tries
+        is_trusted = is_trusted and sum(self._tries.values()) < limits.budget_all_tries
         if is_trusted:
             share = max(share, trusted)  # else what was compiled shows no gain so far
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
         limit += min(share, self.slowness * limits.budget_stake + limits.budget_later * share)
         missing = self.spent + cost + self._usual - limit * (limits.rest_factor if goes_on else 1.0)
-        if is_trusted and self._is_there:  # what it took to begin is gone: is it worth to go on?
+        if is_trusted and self._import > 0.0:  # what it took to begin is gone: is it worth to go on?
             known = part * max(0.0, max(self._ends.values(), default=0.0) - passed)
-            missing = min(missing, self._usual + cost - known * (limits.rest_part if goes_on else limits.next_part))
+            of_known = limits.rest_part if goes_on else limits.next_part
+            of_all = limits.rest_of_all if goes_on else limits.parts_of_all
+            in_all = self.spent - self._import - of_all * (part * passed + known)
+            missing = min(missing, self._usual + cost + max(in_all, -of_known * known))
         return missing

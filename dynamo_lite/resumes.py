@@ -53,7 +53,7 @@ MANY_DEAD = 256  # locals that nobody reads, and that are handed on one by one
 
 
 class Watcher(Protocol):
-    """Who watches a whole program (whole_program.py).
+    """Who watches a whole program (dynamo_lite/watch).
 
     on_miss: what the dispatcher asks, which asks the Compilation in turn.
     """

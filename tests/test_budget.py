@@ -15,7 +15,7 @@ import pytest
 from dynamo_lite import budget, policy
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import decode, loops
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 
 
@@ -308,6 +308,27 @@ def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_fo
         note_rounds(watch, hits, poll.round)
         watch._look_ahead(poll, hits, [iter(range(0))], {})
         assert max(watch.budget._ahead.values()) - time.process_time() == pytest.approx(expected, abs=0.5)
+
+
+def test_a_function_of_short_calls_is_expected_to_be_called_for_as_long() -> None:
+    """Its loops do not ask, and a loop that calls it counts as one of numbers where that takes most of its time."""
+
+    def fills(x: Any, n: int) -> None:
+        for i in range(n):
+            x[i] = x[i - 1] * 0.5
+
+    limits = policy.THRESHOLDS
+    for spent, is_numeric in ((600_000_000, True), (400_000_000, False)):
+        watch = Watch(limits)
+        watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
+        entry: Any = type("Entry", (), {"calls": 1000, "spent": spent, "off": False})
+        watch.entries.append((entry, fills.__code__.co_filename, fills.__code__.co_firstlineno, "fills"))
+        watch._look_at_calls(fills, ([0.5], 1), 1.0)
+        ahead = max(watch.budget._ahead.values()) - time.process_time()
+        assert ahead == pytest.approx(spent * 1e-9 * limits.budget_guessed, abs=0.2)
+        around: Any = type("Round", (), {"plain": 1_000_000_000, "n_plain": 1000})
+        watch.expectations.looked_into[around] = []
+        assert watch.expectations._is_numeric(around) == is_numeric
 
 
 def gets_lighter(i: int) -> float:

@@ -1,4 +1,4 @@
-"""Loops of numbers: of these the policy expects that compiling them gains (dynamo_lite/watching.py)."""
+"""Loops of numbers: of these the policy expects that compiling them gains (dynamo_lite/watch/watching.py)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 from numpy import array, zeros
 from numpy.random import rand
 
-from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, kind_of
 from dynamo_lite.pycode import loops
 from dynamo_lite.pycode.decode import decode
+from dynamo_lite.watch.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, kind_of, shared
 
 
 def of_elements(x: Any, n: int) -> Any:
@@ -277,3 +277,40 @@ def of_long_ints(x: int, n: int) -> float:
 def test_a_loop_of_ints_that_fit_no_register_wins_nothing(modulus: int, x: int, expected: int) -> None:
     code, values = decode(of_long_ints.__code__), {"x": x, "n": 9, "total": 0.5, "_": 3}
     assert kind_of(code, loops(code)[-1], {**globals(), "MODULUS": modulus}, values).kind == expected
+
+
+def test_variables_that_functions_share_are_like_any_others() -> None:
+    def fills(x: Any, n: int) -> Callable[[], Any]:
+        for i in range(1, n):
+            x[i] = x[i - 1] * 0.5 + i
+        return lambda: x[n]
+
+    def make(x: Any) -> Callable[[int], None]:
+        def fills_shared(n: int) -> None:
+            for i in range(1, n):
+                x[i] = x[i - 1] * 0.5 + i
+
+        return fills_shared
+
+    code = decode(fills.__code__)
+    assert kind_of(code, loops(code)[-1], globals()).kind == OF_ELEMENTS
+    function = make(np.ones(9))
+    code = decode(function.__code__)
+    assert kind_of(code, loops(code)[-1], globals()).kind == 0
+    assert kind_of(code, loops(code)[-1], globals(), shared(function)).kind == OF_ELEMENTS
+
+
+def test_a_function_that_is_an_argument_is_no_value() -> None:
+    def steps(f: Callable[[float], float], y: float, n: int) -> float:
+        for _ in range(n):
+            y = y + 0.01 * f(y)
+        return y
+
+    def of_numbers(y: float) -> float:
+        return -y * y
+
+    code = decode(steps.__code__)
+    (loop,) = loops(code)
+    for f, expected in ((of_numbers, OF_ELEMENTS), (math.sin, OF_ELEMENTS), ([], 0)):
+        assert kind_of(code, loop, globals(), {"f": f, "y": 0.5, "n": 9}).kind == expected
+    assert kind_of(code, loop, globals(), {"f": lambda y: [y][0], "y": 0.5, "n": 9}).kind == 0

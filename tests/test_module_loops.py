@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite import _C
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.watching import Watch
 from tests.copies import copies_of
 from tests.programs.loop_cases import Case, loops_in
 from tests.watched import LOOPS_AT_ONCE

@@ -1,4 +1,4 @@
-"""What has nothing to gain is known before the compiler is imported (dynamo_lite/prospects.py)."""
+"""What has nothing to gain is known before the compiler is imported (dynamo_lite/watch/prospects.py)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from dynamo_lite import ops, policy
 from dynamo_lite.capture.call_rules import RULES
 from dynamo_lite.capture.value import Break
 from dynamo_lite.dataclass import replace
-from dynamo_lite.loop_kinds import kind_of
-from dynamo_lite.prospects import _REFUSED, breaks_each_call, breaks_each_round, carries_text, reaches_arrays
 from dynamo_lite.pycode import decoded, loops
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.loop_kinds import kind_of
+from dynamo_lite.watch.prospects import _REFUSED, breaks_each_call, breaks_each_round, carries_text, reaches_arrays
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 
 
@@ -38,7 +38,7 @@ def transform(c: Any, n: int) -> None:
 def walk(n: int) -> float:
     x = 0.0
     while x < n:
-        x += abs(random.gauss(0.0, 1.0))
+        x += abs(random.getrandbits(1))
     return x
 
 
@@ -73,7 +73,7 @@ def calls_a_step(n: int) -> float:
 
 
 def drawn(x: float) -> float:
-    return x + random.gauss(0.0, 1.0)
+    return x + random.getrandbits(1)
 
 
 def reports(n: int) -> float:
@@ -109,7 +109,7 @@ def skips(n: int) -> float:
     for i in range(n):
         if i % 2:
             continue
-        x += random.gauss(0.0, 1.0)
+        x += random.getrandbits(1)
     return x
 
 
@@ -155,7 +155,7 @@ def either_way(n: int) -> float:
     x = 0.0
     for i in range(n):
         if i % 2:
-            x += random.gauss(0.0, 1.0)
+            x += random.getrandbits(1)
         else:
             x += len(sorted([x, 1.0]))
     return x
@@ -167,7 +167,7 @@ class Walker:
 
     @staticmethod
     def step() -> float:
-        return random.gauss(0.0, 1.0)
+        return random.getrandbits(1)
 
     def walk(self, n: int) -> None:
         self.move(n * self.step())
@@ -192,7 +192,7 @@ class Noise:
         self.scale = scale
 
     def __call__(self) -> float:
-        return self.scale * random.gauss(0.0, 1.0)
+        return self.scale * random.getrandbits(1)
 
 
 class Scale(Noise):

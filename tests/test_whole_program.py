@@ -28,13 +28,13 @@ from dynamo_lite.backends import resolve
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
-from dynamo_lite.expectations import innermost
-from dynamo_lite.foresight import Whiles, comparisons, items_left
-from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
 from dynamo_lite.report.records import LoopRecord
-from dynamo_lite.watching import Watch
-from dynamo_lite.whole_program import Program
+from dynamo_lite.watch.expectations import innermost
+from dynamo_lite.watch.foresight import Whiles, comparisons, items_left
+from dynamo_lite.watch.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
+from dynamo_lite.watch.program import Program
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 from tests.conftest import budget
 from tests.fuzz.campaign import Campaign, run_range
@@ -1238,6 +1238,10 @@ def test_once_the_compiler_is_there_a_part_of_what_is_known_to_come_may_be_spent
     assert budget.allows(0.19, goes_on=True)  # half of a loop is a loss
     assert not budget.allows(0.21, goes_on=True)
     assert not budget.allows(0.09, share=0.5)
+    budget._before -= 0.2  # which was spent, half of it for the compiler
+    assert budget.allows(0.04)
+    assert not budget.allows(0.06)  # that is too much in all
+    budget._before += 0.2
     for _ in range(2):  # which have shown no gain
         budget._tries["f"] = budget._tries.get("f", 0.0) + 1.0
     assert not budget.allows(0.01, of="f")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.policy import AT_ONCE, Thresholds
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.watching import Watch
 
 
 class Watched:

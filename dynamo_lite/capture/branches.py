@@ -46,6 +46,7 @@ from dynamo_lite.capture.plain_statements import plain_call_ahead
 from dynamo_lite.capture.restraints import place_of
 from dynamo_lite.capture.sameness import mutable_state, unchanged
 from dynamo_lite.capture.state import Frame, Region, Retry, SideExits
+from dynamo_lite.capture.unbound import or_unbound
 from dynamo_lite.capture.value import (
     Break,
     ConstantValue,
@@ -281,6 +282,7 @@ class Walk:
         held, scope, scopes = snapshot(tracer), tracer.scope, set[Any]()
         ends: list[_End] = []
         arms: list[int | None] = []
+        narrowed_here: list[dict[str, tuple[Value, Value]]] = []
         for truth in (True, False):
             if ends:
                 self._restore(*before)
@@ -312,9 +314,7 @@ class Walk:
             tracer.regions.pop()
             scopes.add(tracer.scope)
             tracer.scope = scope
-            for local, (either, part) in known.items():
-                if frame.locals.get(local) is part:
-                    frame.locals[local] = either
+            narrowed_here.append(known)
             contents = {name: cell.contents for name, cell in frame.cells.items()}
             now = snapshot(tracer)
             ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now))
@@ -323,6 +323,10 @@ class Walk:
                 what = "a list, dict or iterator that a branch changes"
                 self._go_aside(arm, before, name, condition, "loop-state", what, unrolled=True)
                 self.refuse("loop-state", what)
+        for local, (either, _) in narrowed_here[0].items():  # which neither way has changed
+            if all(end.locals.get(local) is known[local][1] for end, known in zip(ends, narrowed_here, strict=True)):
+                for end in ends:
+                    end.locals[local] = either
         if len(scopes) > 1:
             self.refuse("loop-state", "a `with` that one way leaves, and the other does not")
         (tracer.scope,) = scopes
@@ -521,7 +525,10 @@ class Walk:
             pair = then.locals.get(name), orelse.locals.get(name)
             if name not in wanted[0] | wanted[1] and self._dies_on_one(pair):
                 refuse("loop-state", f"what the local {name} held, which one branch of an if lets go")
-            value = merge.local(name, pair, (name in wanted[0], name in wanted[1]))
+            reads = name in wanted[0], name in wanted[1]
+            if tracer.in_loop and self._unbinding([then, orelse], join) is None:
+                pair = or_unbound(merge, pair, reads)
+            value = merge.local(name, pair, reads)
             if value is not None:
                 locals_[name] = value
         contents = {

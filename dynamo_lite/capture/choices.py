@@ -42,6 +42,7 @@ from dynamo_lite.capture.sameness import (
 from dynamo_lite.capture.stand_ins import stand_in_node
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import (
+    UNBOUND,
     ArrayValue,
     Break,
     Chosen,
@@ -281,7 +282,7 @@ def beside(parts: Parts, kept: Value | None) -> Parts:
 def _comes_first(value: Value, kept: Value) -> bool:
     """Whether a value is a Python number, and the other None or a number of a kind with a later name."""
     one, other = as_scalar(value), as_scalar(kept)
-    if one is None or is_none(kept):
+    if one is None or is_none(kept) or kept is UNBOUND:
         return one is not None
     return other is not None and kind_of(one) < kind_of(other) and "complex" not in (kind_of(one), kind_of(other))
 

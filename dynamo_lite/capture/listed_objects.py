@@ -398,13 +398,6 @@ def _first(obj: Any) -> Any:
     return obj
 
 
-def keeps_frame(tracer: Tracer) -> Break | None:
-    """What has a loop run in a frame of its own, where it can be left, if it or what comes before stores to objects in
-    a list; None if that is not so, or it is in such a one."""
-    is_inlined = len(tracer.frames) > 1 and any(isinstance(one, NumberedValue) for one in tracer.stored)
-    return Break("loop-list", "a list of objects") if is_inlined else None
-
-
 def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
     """Whether two values are one object; None where neither is a ListedObject."""
     listed = one if isinstance(one, ListedObject) else other
@@ -426,6 +419,6 @@ def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
 
 
 __all__ = [
-    *("TOLD_BEFORE", "count", "equal", "few_equal", "find", "first_of", "get_attribute", "keeps_frame"),
+    *("TOLD_BEFORE", "count", "equal", "few_equal", "find", "first_of", "get_attribute"),
     *("set_attribute", "state_listed"),
 ]

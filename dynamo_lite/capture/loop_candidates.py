@@ -22,7 +22,15 @@ from dynamo_lite.capture.plain_statements import known, plain_call_ahead
 from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Region, Tracer
-from dynamo_lite.capture.value import Break, FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    Break,
+    FunctionValue,
+    InstanceValue,
+    IteratorValue,
+    RangeValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.scalar import is_symbolic
@@ -124,6 +132,14 @@ def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool = 
         return False
     tracer.starts.add(place)
     return True
+
+
+def holds_instances(frame: Frame) -> bool:
+    """Whether a variable holds a list that this segment makes, of objects of the user's that it makes. What a loop
+    takes of it by a number is known by columns where it comes from outside."""
+    lists = [value for value in frame.locals.values() if isinstance(value, SequenceValue) and value.kind is list]
+    made = [value.known for value in lists if value.source is None]
+    return any(items and all(isinstance(one, InstanceValue) for one in items) for items in made)
 
 
 def begin_apart(machine: Machine) -> None:
@@ -275,6 +291,7 @@ __all__ = [
     "count_first_rounds",
     "expect_side_exits",
     "header_behind",
+    "holds_instances",
     "is_comprehended",
     "is_long",
     "key_of",

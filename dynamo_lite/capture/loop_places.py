@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from dynamo_lite.capture.branches import Walk
+from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.leaving import done_at
 from dynamo_lite.capture.lists import is_whole
 from dynamo_lite.capture.loop_code import exposed, tests
@@ -43,6 +44,7 @@ from dynamo_lite.capture.value import (
     GoneValue,
     IteratorValue,
     LazyValue,
+    MethodValue,
     SequenceValue,
     UnreadValue,
     Value,
@@ -137,9 +139,16 @@ def _reach(machine: Machine, source: Source) -> Value:
             namespace, name = source.key[0].value, source.key[1]
             return realise(machine.tracer, present(machine.tracer, source, namespace[name]))
         case "attr" | "item" | "key" if base is not None:
-            held = get(machine.tracer, _reach(machine, base), source.key)
+            owner = _reach(machine, base)
+            held = get(machine.tracer, owner, source.key)
+            if held is None and source.kind == "attr":  # of a module, say, a method
+                held = get_attribute(machine, owner, source.key)
             if held is not None and held.source == source:
                 return realise(machine.tracer, held)
+        case "method_self" if base is not None:
+            method = _reach(machine, base)
+            if isinstance(method, MethodValue) and method.self is not None:
+                return realise(machine.tracer, method.self)
     raise Unreached("side-effect-attribute", str(source))
 
 

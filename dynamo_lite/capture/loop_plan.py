@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from dynamo_lite.dataclass import dataclass
 
 LoopKey: TypeAlias = tuple[Any, ...]
+MAX_PEELED = 2  # iterations before a loop
 
 
 @dataclass(eq=False, slots=True)
@@ -69,7 +70,11 @@ class LoopPlan:
     chain: tuple[Any, ...] = ()  # where it stands, and the loops around it, for all captures of a function (lessons.py)
 
     def begin_with(self, path: tuple[Any, ...]) -> None:
-        """One more iteration is to run before the loop, behind which what is at the path is of its later type."""
+        """One more iteration is to run before the loop, behind which what is at the path is of its later type. Where it
+        still is not, it is of one type and another in turn."""
+        if self.peel >= MAX_PEELED:
+            self.peel, self.unpeeled = 0, True
+            return
         self.peel += 1
         self.differing.add(path[0])
         self.steps.pop(path, None)

@@ -14,7 +14,7 @@ from dynamo_lite.capture.aggregates import has_items, is_object, with_items
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import put_together
 from dynamo_lite.capture.holdings import with_node
-from dynamo_lite.capture.numbers import as_scalar, with_index
+from dynamo_lite.capture.numbers import as_scalar, steps_of, with_index
 from dynamo_lite.capture.numpy_rules import read_result
 from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under
 from dynamo_lite.capture.places import Place
@@ -36,7 +36,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
+from dynamo_lite.graph.scalar import Scalar, kind_of, make, simplify, substitute
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.loop_places import Name
@@ -72,6 +72,12 @@ def as_entered(attempt: Attempt, name: Name, value: Value) -> Value:
     is_held = value in reachable(machine.tracer)
     attempt.assign(name, value)
     return value if is_held else read_result(machine, value)
+
+
+def trip(attempt: Attempt) -> Scalar:
+    """The number of iterations, as len(range(start, stop, step)) has it."""
+    away, count = steps_of(attempt.bounds, attempt.forward)
+    return count if attempt.machine.tracer.graph.facts.decide(make("ge", away, 0)) else make("max", count, 0)
 
 
 def value_behind(attempt: Attempt, path: Path, before: Value | None, behind: Behind) -> Value:
@@ -206,9 +212,9 @@ def made_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
     if path in attempt.next:
         return behind.result(path, TYPES[kind_of(attempt.next[path])])
     if path in attempt.counts:
-        return tracer.number(attempt.counted(path, attempt.trip()))
+        return tracer.number(attempt.counted(path, trip(attempt)))
     start, _, step = attempt.bounds
-    last = make("add", start, make("mul", make("sub", attempt.trip(), 1), step))
+    last = make("add", start, make("mul", make("sub", trip(attempt), 1), step))
     expr = as_scalar(attempt.region.ends[path])
     assert expr is not None
     return tracer.number(with_index(expr, attempt.region.index, last))

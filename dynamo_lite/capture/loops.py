@@ -47,7 +47,7 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.listed_objects import TOLD_BEFORE
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
-from dynamo_lite.capture.loop_candidates import expect_side_exits, key_of, share, starts_segment
+from dynamo_lite.capture.loop_candidates import expect_side_exits, holds_instances, key_of, share, starts_segment
 from dynamo_lite.capture.loop_code import exposed, keeps_iterator, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
     MAX_NUMBERS,
@@ -78,23 +78,26 @@ from dynamo_lite.capture.loop_results import (
     note_kept,
     numbers_left,
     part_final,
+    trip,
     untold_tuple,
     value_behind,
 )
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import is_held, item_at
-from dynamo_lite.capture.numbers import as_scalar, steps_of
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import Place, Snapshot, get, holds_array, put, snapshot, unread
-from dynamo_lite.capture.promises import MAX_PEELED, learn
+from dynamo_lite.capture.promises import learn
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.restraints import place_in, place_of
 from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.sameness import is_one_object, mutable_state, reachable, same
 from dynamo_lite.capture.stand_ins import stand_in_node
 from dynamo_lite.capture.state import Frame, Retry
+from dynamo_lite.capture.unbound import all_bound, left_unbound, settle, unbound_before
 from dynamo_lite.capture.value import (
+    UNBOUND,
     ArrayValue,
     Break,
     Carried,
@@ -268,6 +271,7 @@ class Attempt:
             self.machine.attempts.pop()
         frame.line = frame.code.instrs[self.header].position[0] or frame.line
         self._leave(before, live, after)
+        settle(self, exit_index)
         if not tracer.regions:
             forget_ends(self.owners.values())
         if is_while:
@@ -302,11 +306,12 @@ class Attempt:
         try_objects(tracer, reason)
         look_closer(tracer, reason)
         doubt(tracer, self.plan)
-        if is_told and self.machine.attempts[0] is not self:
-            raise Break(reason, detail)
+        if is_told and (self.machine.attempts[0] is not self or self.frame is not tracer.frames[0]):
+            raise Break(reason, detail)  # NB: what it is called by goes on in a segment of its own
+        is_told |= holds_instances(self.frame)
         if not ((self.works_on_computed or is_told) and starts_segment(tracer, self.frame, self.header, is_told)):
             self.plan.refused = (reason, detail)
-        if not is_told:
+        if detail is not TOLD_BEFORE:
             close_columns(tracer)
         raise Retry
 
@@ -335,7 +340,7 @@ class Attempt:
 
     def _peel(self, path: Path) -> NoReturn:
         """Let one iteration run before the loop: behind it the name may hold what it holds after any other."""
-        if self.plan.peel < MAX_PEELED and not self.plan.unpeeled:
+        if not self.plan.unpeeled:
             self.plan.begin_with(path)
             raise Retry
         self.refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
@@ -346,7 +351,7 @@ class Attempt:
         """The values at the header of what the loop assigns; what nobody reads again is dropped."""
         before: dict[Name, Value] = {}
         for name in sorted(self.stored, key=str):
-            value = self._get(name)
+            value = self._get(name) or unbound_before(self.plan, name)
             if isinstance(name, Place) and not self._is_read(name):
                 self.assign(name, unread(self.plan, name))
             elif value is not None and name in live:
@@ -380,7 +385,7 @@ class Attempt:
         cell = self.frame.cells.get(name)
         if cell is not None:
             cell.contents = value
-        elif value is not None:
+        elif value is not None and value is not UNBOUND:
             self.frame.locals[name] = value
         else:
             self.frame.locals.pop(name, None)
@@ -453,7 +458,8 @@ class Attempt:
         differing: Path | None = None
         for name in sorted(self.stored & (live | after), key=str):
             try:
-                self._compare((name,), before.get(name), self._get(name), name in self.read)
+                was = before.get(name) or left_unbound(self, name, live)
+                self._compare((name,), was, self._get(name), name in self.read)
             except _Differs as found:
                 differing = differing or found.args[0]
         self.learned |= differing is not None and learn_seldom(self.machine, differing[0], self._get(differing[0]))
@@ -621,7 +627,7 @@ class Attempt:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
         iterator = None if self.exit_index is None else self.frame.stack[-1]
-        unroll_rather(tracer, self.region, self.trip(), iterator)
+        unroll_rather(tracer, self.region, trip(self), iterator)
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
         own = live - {self.exit_name, self.at_name}
@@ -689,7 +695,7 @@ class Attempt:
             return self._get(name)
         if name not in before and not self._is_left_by_iterations((name,)):
             return None
-        return self._value_left((name,), before.get(name), left)
+        return all_bound(self._value_left((name,), before.get(name), left))
 
     def _value_left(self, path: Path, before: Value | None, left: Behind) -> Value:
         if path in self.eithers:
@@ -789,11 +795,6 @@ class Attempt:
         """The names of the numbers that are others in every iteration."""
         names = {number.name for number in self.region.numbers.values()} | {self.region.index.name}
         return names | {symbol.name for node in self.region.graph.nodes for symbol in node.params.get("yields", ())}
-
-    def trip(self) -> Scalar:
-        """The number of iterations, as len(range(start, stop, step)) has it."""
-        away, count = steps_of(self.bounds, self.forward)
-        return count if self.machine.tracer.graph.facts.decide(make("ge", away, 0)) else make("max", count, 0)
 
 
 __all__ = ["Attempt"]

@@ -24,7 +24,15 @@ from dynamo_lite.capture.numbers import (
     square_root,
 )
 from dynamo_lite.capture.value import ArrayValue, Break, ComplexValue, ConstantValue, NumberValue, Value
-from dynamo_lite.graph.scalar import FUNCTIONS, FUNCTIONS_OF_MATH, MOST_DIGITS, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import (
+    FUNCTIONS,
+    FUNCTIONS_OF_MATH,
+    MOST_DIGITS,
+    Scalar,
+    is_symbolic,
+    kind_of,
+    make,
+)
 
 
 def _number(machine: Machine, value: Value) -> Value:
@@ -55,7 +63,7 @@ def _register_math() -> None:
 
         return compute
 
-    for name in (*FUNCTIONS_OF_MATH, "floor", "ceil", "gcd", "isnan", "isinf", "isfinite", "pow"):
+    for name in (*FUNCTIONS_OF_MATH, "floor", "ceil", "gcd", "isnan", "isinf", "isfinite", "pow", "factorial", "isqrt"):
         function = getattr(math, name)
         rule(function)(make(function))
 
@@ -162,6 +170,10 @@ def _make_power(known: Rule) -> Rule:
         numbers = [] if kwargs or len(args) != 2 else [_number(machine, arg) for arg in args]
         scalars = [as_scalar(number) for number in numbers]
         kinds = [None if scalar is None else kind_of(scalar) for scalar in scalars]
+        varies = any(scalar is not None and machine.tracer.varies(scalar) for scalar in scalars)
+        if kinds == ["int", "int"] and varies:  # which it converts first
+            numbers[0] = number_binary(machine.tracer, "+", numbers[0], ConstantValue(None, 0.0))
+            kinds[0] = "float"
         if "float" in kinds and set(kinds) <= {"int", "float"} and any(map(is_symbolic, scalars)):
             return number_binary(machine.tracer, "**", *numbers)
         return known(machine, args, kwargs)
@@ -170,6 +182,47 @@ def _make_power(known: Rule) -> Rule:
 
 
 RULES[math.pow] = _make_power(RULES[math.pow])
+
+
+def _make_of_int(known: Rule, most: int, form: Callable[[Machine, Scalar], Value | None]) -> Rule:
+    """A function of an int that only the run knows, by its form from 0 to `most`, outside of which the program
+    declines; what `known` does of others."""
+
+    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        number = as_scalar(_number(machine, args[0])) if len(args) == 1 and not kwargs else None
+        found = None
+        if number is not None and kind_of(number) == "int" and machine.tracer.varies(number):
+            for condition in (make("ge", number, 0), make("le", number, most)):
+                machine.tracer.require(condition)
+            found = form(machine, number)
+        return known(machine, args, kwargs) if found is None else found
+
+    return compute
+
+
+def _factorial(machine: Machine, number: Scalar) -> Value | None:
+    table = ArrayValue(None, machine.tracer.root.add_constant(_FACTORIALS))  # NB: a loop takes no array of its own
+    found = numpy_rules.get_item(machine, table, NumberValue(None, number))
+    return numpy_rules.read_number(machine, found, asked=True)
+
+
+def _whole_root(machine: Machine, number: Scalar) -> Value | None:
+    """NB: of an int that a float holds the root is rounded down by rounding to zero: no root below a whole number is so
+    close to it that it is rounded up."""
+    return machine.tracer.number(make("trunc", make("sqrt", number)))
+
+
+_FACTORIALS = np.array([math.factorial(number) for number in range(21)])  # those that 64 bits hold
+RULES[math.factorial] = _make_of_int(RULES[math.factorial], len(_FACTORIALS) - 1, _factorial)
+RULES[math.isqrt] = _make_of_int(RULES[math.isqrt], 2**50, _whole_root)
+
+
+@rule(math.trunc)
+def _truncated(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = machine.realised(only(args, kwargs))
+    if as_scalar(value) is None and not isinstance(value, ArrayValue):
+        raise Break("c-function", "math.trunc")
+    return RULES[int](machine, [value], {})
 
 
 def _make_of_complex(function: Any, form: Callable[..., Value | None]) -> Rule:

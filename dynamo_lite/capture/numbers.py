@@ -6,6 +6,7 @@ evaluate it exactly (int + - * // %, float + - * / **), and is otherwise fixed t
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
@@ -84,21 +85,18 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             if op == "%" and isinstance(result, NumberValue) and not _is_one_digit(tracer, b):
                 result.origin = CallValue(None, operator.mod, [lhs, rhs])  # NB: a % b is a where b has more digits
             return result
-        if kinds == {"int"} and (tracer.varies(a) or tracer.varies(b)):
-            bits = _bits(op, a, b)
-            if bits is not None:
-                return tracer.number(bits)
-        if "float" in kinds and kinds <= {"int", "float"} and op in ("+", "-", "*"):
-            return NumberValue(None, ScalarOp(SCALAR_OPS[op], "float", (a, b)))
-        if op == "**" and "float" in kinds and kinds <= {"int", "float"}:
-            raised = ScalarOp("pow", "float", (a, b))
-            _require_power(tracer, raised)
-            return NumberValue(None, raised)
-        if op == "**" and kinds == {"int"} and b in (2, 3):
-            square = make("mul", a, a)
-            return tracer.number(square if b == 2 else make("mul", square, a))
         if op == "**" and kinds == {"int"} and type(a) is int and a == -1 and (sign := _sign(tracer, b)) is not None:
             return sign
+        if kinds == {"int"} and (tracer.varies(a) or tracer.varies(b) or (op == "**" and b in (2, 3))):
+            whole = _whole_power(tracer, a, b) if op == "**" else _bits(tracer, op, a, b)
+            if whole is not None:
+                return tracer.number(whole)
+        if "float" in kinds and kinds <= {"int", "float"} and op in ("+", "-", "*"):
+            return NumberValue(None, ScalarOp(SCALAR_OPS[op], "float", (a, b)))
+        if op == "**" and ("float" in kinds or _is_inverse(tracer, a, b)) and kinds <= {"int", "float"}:
+            raised = ScalarOp("pow", "float", (a if "float" in kinds else make("add", a, 0.0), b))
+            _require_power(tracer, raised)
+            return NumberValue(None, raised)
         if kinds <= {"int", "float"} and (op == "/" or (op in ("//", "%") and "float" in kinds)):
             divides = ScalarOp("ne", "bool", (b, 0.0 if kind_of(b) == "float" else 0))
             if kind_of(b) == "float" and tracer.varies(b):
@@ -144,16 +142,57 @@ def as_operand(result: Value, *operands: tuple[Value, Value]) -> Value:
     return result
 
 
-def _bits(op: str, a: Scalar, b: Scalar) -> Scalar | None:
-    """An operation on the bits of two ints, one of which a loop changes; None for a shift by other than a known int."""
+def _whole_power(tracer: Tracer, base: Scalar, exponent: Scalar) -> Scalar | None:
+    """base ** exponent of ints: a product, or the power of the floats, which is exact below 2**53, and of powers of two
+    wherever 64 bits hold it; beyond that the program declines. None where the exponent is negative, or the like."""
+    if type(exponent) is int:
+        is_product = 2 <= exponent <= _FACTORS
+        return functools.reduce(functools.partial(make, "mul"), [base] * exponent) if is_product else None
+    is_small = abs(base) < _EXACT if isinstance(base, int) else _exact_as_float(tracer, base)
+    if not is_small or not holds(tracer, make("ge", exponent, 0)) or not _powers_are_exact():
+        return None
+    if not isinstance(base, int):  # NB: of -1 it matters whether the exponent is even
+        tracer.require(make("le", exponent, _EXACT))
+    raised = ScalarOp("pow", "float", (make("add", base, 0.0), exponent))
+    is_of_two = isinstance(base, int) and base > 0 and not base & (base - 1)
+    most = 2.0**63 if is_of_two else float(_EXACT)
+    for op, bound in (("lt", most), ("gt", -most)):
+        tracer.require(ScalarOp(op, "bool", (raised, bound)))
+    return make("trunc", raised)
+
+
+def _is_inverse(tracer: Tracer, base: Scalar, exponent: Scalar) -> bool:
+    """Whether a loop's power of two ints is a float, since the exponent is negative in each of its iterations."""
+    if kind_of(base) != "int" or kind_of(exponent) != "int" or not tracer.varies(exponent):
+        return False
+    return tracer.graph.facts.decide(make("lt", exponent, 0)) is True and _exact_as_float(tracer, base)
+
+
+@functools.cache
+def _powers_are_exact() -> bool:
+    """Whether C's pow is what ints give where a float holds that: its error is below half of the last place."""
+    small = ((base, exponent) for base in range(2, 50) for exponent in range(54))
+    large = ((int(_EXACT ** (1 / exponent)) - less, exponent) for exponent in range(1, 12) for less in range(1, 20))
+    known = [(base, exponent, base**exponent) for base, exponent in (*small, *large)]
+    return all(float(base) ** exponent == power for base, exponent, power in known if power < _EXACT)
+
+
+_EXACT = 2**53  # floats hold all ints up to that
+_FACTORS = 16  # of a power that is a product
+
+
+def _bits(tracer: Tracer, op: str, a: Scalar, b: Scalar) -> Scalar | None:
+    """An operation on the bits of two ints, one of which a loop changes; None for a shift that may be too far."""
     if op in ("&", "|", "^"):
         if type(a) is int:
             a, b = b, a
         if op == "&" and type(b) is int and b >= 0 and not b & (b + 1):
             return make("mod", a, b + 1) if b < 2**62 else None
         return make(SCALAR_OPS[op], a, b)
-    if op in ("<<", ">>") and type(b) is int and 0 <= b < 62:
-        return make("mul" if op == "<<" else "floordiv", a, 2**b)
+    if op in ("<<", ">>"):
+        known = type(b) is int and 0 <= b < 62
+        power = 2**b if known else None if type(b) is int else _whole_power(tracer, 2, b)  # type: ignore[operator]
+        return None if power is None else make("mul" if op == "<<" else "floordiv", a, power)
     return None
 
 

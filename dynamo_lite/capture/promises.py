@@ -12,13 +12,12 @@ NB: only what rules ask comes here. An `if` of the user's is a choice in the bod
 
 from __future__ import annotations
 
-from dynamo_lite.capture.loop_plan import LoopPlan
+from dynamo_lite.capture.loop_plan import MAX_PEELED, LoopPlan
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.facts import at_worst
 from dynamo_lite.graph.scalar import Scalar, evaluate, make, negate, substitute
 
-MAX_PEELED = 2
 _LOOKED_AT = 64  # iterations, evenly spread, that are asked whether the condition holds
 _FEW = 32  # one in so many may be different
 _UNKNOWN = 2**32  # iterations that no `for` has: how many there are nobody knows

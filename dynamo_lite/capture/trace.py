@@ -48,6 +48,7 @@ from dynamo_lite.capture.scopes import changes_filters, is_told
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import CellStored, Frame, GeneratorEscapes, Retry, SkipFrame, StoresShow, Tracer
 from dynamo_lite.capture.targets import Target, comes_back
+from dynamo_lite.capture.unbound import may_be_unbound
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
 from dynamo_lite.capture.warned import ReportingPlace
 from dynamo_lite.capture.whole_lists import check_unchanged
@@ -346,6 +347,7 @@ def _trace(
         if code.cellvars and (on_cell or hidden(code)[index]):
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         variables = frame.locals | shared
+        assert not any(map(may_be_unbound, variables.values()))
         about = frame.stack[-1:] if instr.op in ("LOAD_ATTR", "LOAD_METHOD") else []
         if instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             # That this call breaks is a fact about what is called: another callable gets another capture.

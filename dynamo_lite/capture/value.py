@@ -90,6 +90,9 @@ class ConstantValue(Value):
     value: Any = None
 
 
+UNBOUND = ConstantValue(None, object())  # what a local holds that is not bound, as one part of an EitherValue
+
+
 @dataclass(eq=False, slots=True)
 class ComputedValue(ConstantValue):
     """A str or number that was computed here: a new object in each call. As a constant of a code object it would be the

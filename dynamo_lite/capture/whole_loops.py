@@ -8,7 +8,6 @@ loop runs in a segment that can be left in it.
 from __future__ import annotations
 
 from dynamo_lite.capture import consumers
-from dynamo_lite.capture.listed_objects import keeps_frame
 from dynamo_lite.capture.loop_candidates import is_comprehended
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import Region, Retry, StoresShow, Tracer
@@ -28,7 +27,9 @@ def check_whole(tracer: Tracer, region: Region, header: int, leaves: bool, may_l
     if leaves and not _is_nest(region):
         return
     if tracer.stored and not leaves:
-        raise keeps_frame(tracer) or StoresShow
+        if len(tracer.frames) > 1:  # in a frame of its own it can be left
+            raise Break("loop-whole", "what was stored before would be lost")
+        raise StoresShow
     if tracer.has_grown:
         tracer.note_reading()
         raise Retry

@@ -13,15 +13,15 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeAlias
 
-from dynamo_lite import policy, whole_program
+from dynamo_lite import policy
 from dynamo_lite.cli.execute import Target, execute
 from dynamo_lite.cli.report import forget_at_exit, report_at_exit, report_frames_at_exit
 from dynamo_lite.config import config
+from dynamo_lite.watch.program import Program, watch
 
 if TYPE_CHECKING:
     import argparse
 
-    from dynamo_lite.whole_program import Program
 
     Options: TypeAlias = argparse.Namespace | SimpleNamespace
 
@@ -140,7 +140,7 @@ def _run(options: Options, program: list[str]) -> int:
         return execute(target, lambda: None)
     if config.stress:
         return execute(target, _start_stress)
-    return _execute_watched(target, whole_program.watch(), None if options.quiet else report_at_exit)
+    return _execute_watched(target, watch(), None if options.quiet else report_at_exit)
 
 
 def _execute_watched(target: Target, program: Program, says: Callable[[Program], None] | None) -> int:
@@ -160,7 +160,7 @@ def _start_stress() -> None:
 
 
 def _explain(options: Options, program: list[str]) -> int:
-    watched = whole_program.watch(policy.AT_ONCE)
+    watched = watch(policy.AT_ONCE)
     return _execute_watched(_target(options, program), watched, partial(report_at_exit, explain=True))
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from dynamo_lite.shadows import own_modules
 
 if TYPE_CHECKING:
-    from dynamo_lite.watching import Watch
-    from dynamo_lite.whole_program import Program
+    from dynamo_lite.watch.program import Program
+    from dynamo_lite.watch.watching import Watch
 
 
 def describe_frames(statistics: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from dynamo_lite.graph.rewrite import first_changing, loop_parts, origins, root,
 from dynamo_lite.graph.scalar import Scalar, is_scalar, substitute, symbols_of
 
 Part = tuple[Scalar | None, ...]
+WHOLE = (None, None, None)  # a slice
 
 
 def part_written(graph: Graph, source: Node) -> Part | None:
@@ -84,12 +85,28 @@ def _part_shown(target: Node, source: Node) -> Part:
     whole: Part = (None,) * len(source.array_type.shape)
     if root(target) is not source or target is source:
         return whole
-    while target.args[0] is not source:
-        (target,) = target.args  # type: ignore[assignment]
-    if target.op != "basic_index":
-        return whole
-    index = tuple(entry for entry in target.params["index"] if entry is not None)
-    return tuple(one if is_scalar(one) else None for one in index) + whole[len(index) :]
+    views: list[Node] = []
+    while target is not source:
+        views.append(target)
+        target = target.args[0]  # type: ignore[assignment]
+    found: list[Scalar | None] = [*whole]
+    axes = list(range(len(whole)))  # of `source`, that the axes of the view are, all of each
+    for view in reversed(views):
+        if view.op != "basic_index":
+            break
+        index = [entry for entry in view.params["index"] if entry is not None]
+        shown: list[int] = []
+        for axis, one in zip(axes, [*index, *[WHOLE] * (len(axes) - len(index))], strict=True):
+            if is_scalar(one):
+                found[axis] = one
+            elif one == WHOLE:
+                shown.append(axis)
+            else:
+                return tuple(found)
+        if None in view.params["index"]:
+            break
+        axes = shown
+    return tuple(found)
 
 
 def _joined(left: Part, right: Part) -> Part:

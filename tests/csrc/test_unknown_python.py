@@ -12,7 +12,7 @@ import dynamo_lite
 from dynamo_lite import _C, api
 from dynamo_lite.cli import doctor
 from dynamo_lite.errors import UnsupportedPythonWarning
-from dynamo_lite.whole_program import Program
+from dynamo_lite.watch.program import Program
 
 CSRC = Path(__file__).parent.parent.parent / "csrc"
 SOURCES = ("pyframe.c", "pyframe_signals.c")

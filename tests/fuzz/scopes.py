@@ -29,7 +29,7 @@ import numpy as np
 import dynamo_lite
 from dynamo_lite import _C, policy, stress
 from dynamo_lite.config import config
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 from tests.fuzz.random_scopes import HELPERS, text_of
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dynamo_lite
@@ -495,3 +496,55 @@ def test_a_long_list_of_what_makes_no_columns_is_left_plain() -> None:
     fast: Any = dynamo_lite.compile(count)
     assert fast([Other(k) for k in range(300)]) == 150.0
     assert sum(len(segment.capture.graph.nodes) for segment in fast._compilation.segments) < 50
+
+
+class Trader:
+    def __init__(self, x: int) -> None:
+        self.x = x
+        self.wealth = 10.0
+
+    def gives(self, other: Trader) -> None:
+        if self.wealth > 0:
+            self.wealth -= 1
+            other.wealth += 1
+
+
+def trades(traders: list[Trader], n: int) -> Any:
+    for t in range(n):
+        i, j = np.random.randint(len(traders)), t % len(traders)
+        traders[i].gives(traders[j])
+    return [one.wealth for one in traders]
+
+
+def trades_of_its_own(count: int, n: int) -> Any:
+    traders = [Trader(x) for x in range(8)]
+    for t in range(n):
+        traders[np.random.randint(8)].gives(traders[t % 8])
+        traders[t % count].x += 1
+    return sum(one.wealth for one in traders), [one.x for one in traders]
+
+
+@pytest.mark.parametrize("count", [1, 8, 60])
+def test_a_comprehension_over_objects_that_a_loop_has_changed(count: int) -> None:
+    fast = dynamo_lite.compile(trades, options=OPTIONS)
+    for _ in range(2):
+        given = []
+        for function in (trades, fast):
+            np.random.seed(1)
+            given.append(function([Trader(x) for x in range(count)], 200))
+        assert repr(given[0]) == repr(given[1])
+    line = trades.__code__.co_firstlineno + 1
+    assert {loop.outcome for loop in fast.explain().loops if loop.line == line} == {"native"}
+
+
+@pytest.mark.parametrize("count", [3, 8])
+def test_a_loop_over_objects_that_the_function_makes_begins_a_segment(count: int) -> None:
+    fast = dynamo_lite.compile(trades_of_its_own, options=OPTIONS)
+    for _ in range(2):
+        given = []
+        for function in (trades_of_its_own, fast):
+            np.random.seed(1)
+            given.append(function(count, 200))
+        assert repr(given[0]) == repr(given[1])
+    line = trades_of_its_own.__code__.co_firstlineno + 2
+    assert {loop.outcome for loop in fast.explain().loops if loop.line == line} == {"native"}

@@ -397,3 +397,38 @@ def test_other_threads(script: str) -> None:
     command = [sys.executable, "-c", BESIDE + script]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == 0, run.stderr
+
+
+class Total:
+    """What a loop stores to."""
+
+    def __init__(self) -> None:
+        self.total = 1.0
+
+
+def halved(x: Any, n: int) -> None:
+    for k in range(n):
+        x[k] = x[k] * 0.5
+
+
+def totals(kept: Total, x: Any, n: int) -> float:
+    for k in range(n):
+        kept.total = kept.total + x[k]
+    halved(x, n)
+    for k in range(n):
+        kept.total = kept.total - x[k]
+    return kept.total
+
+
+def test_a_loop_of_an_inlined_function_leaves_those_before_it_native() -> None:
+    """Nobody could go on in the middle of it, where a signal comes, and the loop before has stored to an object: so it
+    runs in a frame of its own."""
+    compiled, kept, other = dynamo_lite.compile(totals, options=OPTIONS), Total(), Total()
+    x, y = np.arange(60.0), np.arange(60.0)
+    for n in (60, 60, 0, 1, 60):
+        assert compiled(kept, x, n) == totals(other, y, n)
+        assert x.tobytes() == y.tobytes()
+    if not _C.get_stress():
+        outcomes = {loop.line: loop.outcome for loop in compiled.explain().loops}
+        assert set(outcomes.values()) == {"native"}, outcomes
+        assert [one.id for one in compiled.explain().breaks] == ["loop-whole"]

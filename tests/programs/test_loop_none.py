@@ -56,6 +56,19 @@ def computed_from_itself(X: Any) -> Any:
 
 
 @program
+def in_turn(X: Any) -> Any:
+    kept, total = None, 0.0
+    for i in range(len(X)):
+        number = kept
+        kept = None
+        if number is None:
+            number = float(X[i, 0])
+            kept = number * 2.0
+        total += number * i
+    return kept, total
+
+
+@program
 def floats(X: Any) -> Any:
     value, count = None, 0
     for i in range(len(X)):

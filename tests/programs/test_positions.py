@@ -104,3 +104,23 @@ def test_it_is_machine_code(function: Callable[..., Any]) -> None:
     machines = collected(function, x if function is greatest else x.reshape(3, 4), 9)
     found = [node for machine, classes in machines for node in walk(routine_of(machine, classes).body)]
     assert any(isinstance(node, Helper) and node.name == "positions" for node in found)
+
+
+def greatest_and_least(q: Any, n: int) -> Any:
+    out = np.zeros(2 * n)
+    for i in range(n):
+        out[2 * i] = max(q[i % len(q)])
+        out[2 * i + 1] = min(q[i % len(q)])
+    return out
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int])
+def test_the_first_of_equal_zeros_is_pythons_greatest(dtype: Any) -> None:
+    q = np.array([[0.0, -0.0, -1.0], [-0.0, 0.0, -0.0], [-0.0, -0.0, 0.0], [2.0, 0.0, 1.0]]).astype(dtype)
+    fast = dynamo_lite.compile(greatest_and_least, options={"check": 1, "cost_model": False})
+    for given in (q, q[::-1], q[:2, ::-1], q * np.nan if dtype is float else q * 3):
+        assert fast(given, 9).tobytes() == greatest_and_least(given, 9).tobytes()
+        if given is q:
+            assert fast.stats()["declines"] == 0
+    with pytest.raises(ValueError, match="empty"):
+        fast(q[:, :0], 2)

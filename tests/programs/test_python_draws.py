@@ -98,6 +98,16 @@ def by_other_distributions(n):  # type: ignore[no-untyped-def]
 
 
 @program("native")
+def by_pairs(n):  # type: ignore[no-untyped-def]
+    total, last = 0.0, None
+    for i in range(n):
+        total += random.gauss(0, 1)
+        if i % 3 == 0:
+            last = random.gauss(2.0, i)
+    return total, last
+
+
+@program("native")
 def into_an_array(n):  # type: ignore[no-untyped-def]
     out = np.zeros((n, 2))
     for i in range(n):
@@ -201,6 +211,23 @@ def test_a_generator_of_the_users(backend: str) -> None:
         rng.random = lambda: 0.25  # type: ignore[method-assign]
         states[-1] += [fn(6, rng), rng.getstate()]
     assert states[0] == states[1]
+
+
+def pairs_of_its_own(n, rng):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        total = rng.gauss(0, 1)
+    return total, rng.gauss_next
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_other_number_is_kept_in_the_generator(backend: str) -> None:
+    fast = dynamo_lite.compile(pairs_of_its_own, backend=backend, options=OPTIONS)
+    for n in (40, 41, 7, 6, 1):
+        one, other = random.Random(n), random.Random(n)
+        for _ in range(3):  # which begins with a number that is kept, too
+            assert repr(fast(n, one)) == repr(pairs_of_its_own(n, other))
+            assert one.getstate() == other.getstate()
+    assert fast.stats()["native_calls"] >= 10
 
 
 def test_a_function_of_the_module_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,32 @@ def beyond_64_bits(a: Any, i: int, n: int, top: float) -> None:
         k = k * 5  # the program declines at j = 27
 
 
+def column_of_rows(a: Any, x: int, n: int, top: float) -> None:
+    for y in range(n):
+        a[y][x] = a[y][x] * top + y
+        if a[y][x] > 1e6:
+            raise ValueError(y)
+
+
+def plane_of_planes(a: Any, i: int, n: int, top: float) -> None:
+    for j in range(1, n):
+        a[j][:, i] = a[j - 1][:, 2] * top
+        a[j][0][i] = top
+        a[j][None, 1, ..., i] += 1.0
+
+
+def column_behind_a_slice(a: Any, x: int, n: int, top: float) -> None:
+    b = a[1:]
+    for y in range(n):
+        b[y][x] = b[y][x] * top + y
+
+
+def column_of_columns(a: Any, x: int, n: int, top: float) -> None:
+    b = a.T
+    for y in range(n):
+        b[y][x] = b[y][x] * top + y
+
+
 PARTS: dict[Callable[..., None], str] = {
     column: "* x",
     row: "x *",
@@ -73,11 +99,15 @@ PARTS: dict[Callable[..., None], str] = {
     next_row: "all",
     own_row: "all",
     beyond_64_bits: "* x",
+    column_of_rows: "* x",
+    plane_of_planes: "* * x",
+    column_behind_a_slice: "all",
+    column_of_columns: "all",
 }
 
 
 def array(function: Callable[..., None]) -> Any:
-    shape = (40, 3, 4) if function is plane else (40, 40)
+    shape = (40, 3, 4) if function in (plane, plane_of_planes) else (40, 40)
     return np.random.default_rng(0).random(shape)
 
 

@@ -1,4 +1,5 @@
-"""Calls in loops whose locals one branch of an if does not assign: the loop declines where such a one is read."""
+"""Loops, and calls in them, whose locals one branch of an if does not assign: where such a one is read and not bound,
+the loop declines."""
 
 from __future__ import annotations
 
@@ -155,3 +156,121 @@ def test_what_an_inner_loop_finds(backend: str, low: float) -> None:
         plain, compiled = np.zeros(20), np.zeros(20)
         assert error_of(fast, x, compiled, low) == error_of(of_inner_loops, x, plain, low)
         assert compiled.tobytes() == plain.tobytes()
+
+
+def walk(x: float, low: float, high: float) -> tuple[float, Any]:
+    walks = True
+    while walks:
+        x = x + ((x * 7.3 + 0.31) % 1.0) - 0.45
+        if x > high:
+            walks, result = False, 1
+        elif x < low:
+            walks, result = False, 2
+    return x, result
+
+
+def first_above(x: Any, low: float) -> int:
+    for i in range(len(x)):
+        if x[i] > low:
+            found = i
+            break
+    return found + 1
+
+
+def last_above(x: Any, low: float) -> Any:
+    for i in range(len(x)):
+        if x[i] > low:
+            found = x[i], i
+    return found
+
+
+def latest_above(x: Any, low: float) -> tuple[float, Any]:
+    total, width = 0.0, 8
+    for i in range(len(x) // width):
+        for j in range(width):
+            if x[i * width + j] > low:
+                found = x[i * width + j]
+        total += found * i
+    return total, found
+
+
+def not_deleted(x: Any, low: float) -> Any:
+    found = 0
+    for i in range(len(x)):
+        if x[i] > low:
+            found = i
+        elif x[i] < low - 0.9:
+            del found
+    return found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [first_above, last_above, latest_above, not_deleted])
+def test_a_local_that_some_iterations_assign(function: Any, backend: str) -> None:
+    fast = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
+    x = np.random.default_rng(4).random(400)
+    for low in (0.3, 0.5, 0.8, 0.99, 1.5):
+        assert error_of(fast, x, low) == error_of(function, x, low)
+    assert set(ways(fast)) == {"native"}
+    assert fast.stats()["native_calls"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_local_that_the_last_iteration_assigns(backend: str) -> None:
+    fast = dynamo_lite.compile(walk, backend=backend, options=OPTIONS)
+    for high in (2.0, 3.0, 20.0):
+        assert repr(fast(0.1, -2.0, high)) == repr(walk(0.1, -2.0, high))
+    assert ways(fast) == ["native"]
+
+
+def walk_of_states(value: Any, n: Any) -> int:
+    state, states, time, end = 10, [10], 0, float("inf")
+    while True:
+        time += 1
+        if time < end:
+            following = state + 2 * np.random.binomial(1, 0.5) - 1
+            states.append(following)
+            if following in (0, 20):
+                end = time
+        at = time - n
+        if at >= 0:
+            total = 0.0
+            for t in range(at + 1, min(end, at + n) + 1):
+                total += t
+            value[states[at]] += total
+        if at == end - 1:
+            break
+        state = following
+    return len(states)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_a_local_that_is_read_where_a_loop_is_left_in_an_iteration(kind: Any, backend: str) -> None:
+    fast = dynamo_lite.compile(walk_of_states, backend=backend, options=OPTIONS)
+    for seed in range(6):
+        found = []
+        for function in (walk_of_states, fast):
+            np.random.seed(seed)
+            value = np.zeros(21)
+            found.append((function(value, kind(2 + seed % 3)), value.tobytes()))
+        assert found[0] == found[1]
+
+
+def maybe_found(x: Any, low: float, reads: bool) -> Any:
+    for i in range(len(x)):
+        if x[i] > low:
+            found = i
+    if reads:
+        return found
+    return None
+
+
+def test_a_local_that_may_not_be_read_after_a_loop_keeps_it_from_being_native() -> None:
+    """The loop would run again, plainly, in a call that goes on without the local."""
+    fast = dynamo_lite.compile(maybe_found, options=OPTIONS)
+    x = np.random.default_rng(5).random(40)
+    for low, reads in ((0.5, True), (1.5, False), (1.5, True), (0.5, False)):
+        assert error_of(fast, x, low, reads) == error_of(maybe_found, x, low, reads)
+    assert fast.stats()["declines"] == 0
+    assert "native" not in ways(fast)

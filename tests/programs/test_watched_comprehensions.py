@@ -19,7 +19,7 @@ import pytest
 
 from dynamo_lite import _C, policy
 from dynamo_lite.pycode import GIVEN, decoded, is_comprehension, loops, watched_loops
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 
 own_function = pytest.mark.skipif(sys.version_info >= (3, 12), reason="comprehensions are no functions")

@@ -9,7 +9,7 @@ import pytest
 from dynamo_lite import _C
 from dynamo_lite.pycode import decode, decoded
 from dynamo_lite.pycode.version import FACTS
-from dynamo_lite.watching import Watch
+from dynamo_lite.watch.watching import Watch
 from tests import watched
 
 pytestmark = pytest.mark.skipif(not FACTS.prefixes, reason="functions get their polls at once")

@@ -11,23 +11,42 @@ from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.source import global_
 from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.value import Break, CellValue, ConstantValue, LazyValue, NullValue, SequenceValue, Value
+from dynamo_lite.capture.unbound import bound, may_be_unbound
+from dynamo_lite.capture.value import (
+    UNBOUND,
+    Break,
+    CellValue,
+    ConstantValue,
+    LazyValue,
+    NullValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import check_names, outer_cell, present, read_cell
 from dynamo_lite.pycode import Instr
 
 
 @handles("LOAD_FAST", "LOAD_FAST_CHECK")
 def load_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
-    value = frame.locals.get(instr.arg)
-    if value is None:
-        raise Break("python-exception", f"UnboundLocalError: {instr.arg}")
-    frame.push(value)
+    frame.push(_bound(machine, frame, instr.arg))
+
+
+def _bound(machine: Machine, frame: Frame, name: str) -> Value:
+    """What a local holds."""
+    value = frame.locals.get(name)
+    if value is None or value is UNBOUND:
+        raise Break("python-exception", f"UnboundLocalError: {name}")
+    if may_be_unbound(value):
+        value = frame.locals[name] = bound(machine, value)
+    return value
 
 
 @handles("LOAD_FAST_AND_CLEAR")
 def load_fast_and_clear(machine: Machine, frame: Frame, instr: Instr) -> None:
     """What an inlined comprehension uses for a variable of its own: a local's slot or, of the same name, a cell's."""
     held: Value | None = frame.locals.pop(instr.arg, None)
+    if may_be_unbound(held):
+        raise Break("loop-state", f"the local {instr.arg}, which one branch of an if does not assign")
     if held is None and instr.arg in frame.code.cellvars:
         held = frame.cells.pop(instr.arg, None)
     frame.push(NullValue() if held is None else held)
@@ -47,9 +66,7 @@ def store_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("DELETE_FAST")
 def delete_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
-    value = frame.locals.get(instr.arg)
-    if value is None:
-        raise Break("python-exception", f"UnboundLocalError: {instr.arg}")
+    value = _bound(machine, frame, instr.arg)
     if machine.owns_slots and frame is machine.tracer.frames[0] and not instr.arg.startswith("."):
         # What a resume function's slot holds dies here, with its memory, its __del__ and its weak references. (Every
         # other frame's arguments are held by the caller too: by a CompiledFunction's, or by one under the hook.)

@@ -21,7 +21,7 @@ from dynamo_lite.dataclass import replace
 from dynamo_lite.shadows import own_modules
 
 if TYPE_CHECKING:
-    from dynamo_lite.watching import Watch
+    from dynamo_lite.watch.watching import Watch
 
 
 _OF_ARRAYS = (b"numpy", b"pylab", b"scipy")
@@ -71,7 +71,7 @@ class Program:
     def _watch(self) -> Watch:
         began = thread_time()
         with own_modules:
-            from dynamo_lite.watching import Watch
+            from dynamo_lite.watch.watching import Watch
 
         watch = Watch(self.limits)
         watch.budget.imported(thread_time() - began, self.limits.watching)

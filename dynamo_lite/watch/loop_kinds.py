@@ -37,7 +37,7 @@ class LoopKind:
 def kind_of(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any] = _NOTHING) -> LoopKind:
     """The kind of a loop. names: the globals of its function; values: what its variables hold, if that is known."""
     seldom = _seldom(code, loop)
-    found = _operations_of(code, [index for index in loop.body if index not in seldom], names, 2, {})
+    found = _operations_of(code, [index for index in loop.body if index not in seldom], names, values, 2, {})
     if found is None or found.keys().isdisjoint(("BINARY_OP", "COMPARE_OP")):
         return LoopKind(0)
     if _loads_long(code, loop, names, values):
@@ -93,7 +93,8 @@ def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Map
     for index in loop.body:
         instr = code.instrs[index]
         if instr.op in _LOADS and instr.op not in _GLOBALS:
-            kinds.add(type(values.get(instr.arg)))
+            value = values.get(instr.arg)
+            kinds.add(type(None) if callable(value) else type(value))
         elif instr.op in _GLOBALS and instr.arg in names:
             value = names[instr.arg]
             kinds.add(type(None) if _is_called(value) else type(value))
@@ -136,16 +137,24 @@ Found: TypeAlias = "Counter[str] | None"
 
 
 def _operations_of(
-    code: Code, body: Iterable[int], names: Mapping[str, Any], deep: int, known: dict[tuple[Any, int], Found]
+    code: Code,
+    body: Iterable[int],
+    names: Mapping[str, Any],
+    values: Mapping[str, Any],
+    deep: int,
+    known: dict[tuple[Any, int], Found],
 ) -> Found:
     """The opcodes of some instructions, and of functions that they load, and "ufunc" where they call one of NumPy's,
     "NumPy" where they use anything else of that, or `@`, "print" where they print; None where these load anything but
-    modules of numbers, and functions. known: the same of whole functions, by how deep they are looked into."""
+    modules of numbers, and functions. A variable that functions share is one like any other in the function that makes
+    it, and where `values` tells what it holds. known: the same of whole functions, by how deep they are looked into."""
     found: Counter[str] = Counter()
     for index in body:
         instr = code.instrs[index]
-        if instr.op in _GLOBALS and instr.arg in names:
-            value = names[instr.arg]
+        value = values.get(instr.arg) if instr.op in _LOADS else None
+        is_given = instr.op not in _GLOBALS and type(value) is types.FunctionType  # as an argument, maybe
+        if is_given or (instr.op in _GLOBALS and instr.arg in names):
+            value = value if is_given else names[instr.arg]
             if not (computes(value) or _is_of_python(value)):
                 return None
             if computes(value) and type(value) is not types.FunctionType and _is_called(value):
@@ -154,7 +163,7 @@ def _operations_of(
                 called, at = decoded(value.__code__), (value, deep)
                 if at not in known:
                     whole = range(len(called.instrs))
-                    known[at] = _operations_of(called, whole, value.__globals__, deep - 1, known)
+                    known[at] = _operations_of(called, whole, value.__globals__, shared(value), deep - 1, known)
                 found += known[at] or Counter()
         elif instr.op in _GLOBALS and instr.arg == "print":
             found["print"] += 1
@@ -168,9 +177,24 @@ def _operations_of(
         elif not (
             (instr.op == "LOAD_METHOD" and (module is not None or instr.arg in _OF_NUMBERS_TOO))
             or (instr.op == "LIST_APPEND" and is_comprehension(code))
+            or (instr.op == "LOAD_DEREF" and (instr.arg in code.cellvars or instr.arg in values))
         ):
             found[instr.op] += 1
     return found
+
+
+def shared(function: types.FunctionType) -> dict[str, Any]:
+    """What the variables hold, as far as they are bound, that a function shares with those around it."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: contents for name, cell in cells for contents in held_in(cell)}
+
+
+def held_in(cell: types.CellType) -> list[Any]:
+    """What a variable of several functions holds; nothing where it is not bound."""
+    try:
+        return [cell.cell_contents]
+    except ValueError:
+        return []
 
 
 def _is_ufunc(code: Code, index: int, value: Any) -> bool:
@@ -225,7 +249,7 @@ def _is_of_python(value: object) -> bool:
 
 _OFTEN = 10  # what a counter is divided by, below which what hangs on that is not seldom
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
-_LOADS = (*_GLOBALS, "LOAD_FAST", "LOAD_FAST_CHECK")
+_LOADS = (*_GLOBALS, "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF")
 _NUMBER_MODULES = ("math", "cmath", "random")
 _OF_MATRICES = 5  # operations on small arrays that take as long as what np.linalg does before it computes
 _OF_NUMBERS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR", "COMPARE_OP"))
@@ -246,4 +270,4 @@ _NOT_OF_ARRAYS = frozenset(
 _NOT_OF_NUMBERS = _NOT_OF_ARRAYS - {"print"} | {"method", "CALL_KW", "STORE_ATTR", "BUILD_LIST", "LOAD_DEREF"}
 
 
-__all__ = ["OF_ARRAYS", "OF_ELEMENTS", "OF_NUMBERS", "LoopKind", "computes", "kind_of"]
+__all__ = ["OF_ARRAYS", "OF_ELEMENTS", "OF_NUMBERS", "LoopKind", "computes", "held_in", "kind_of", "shared"]

@@ -17,13 +17,11 @@ from contextlib import suppress
 from time import monotonic_ns, perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite import _C, budget, log, originals, policy, prospects
+from dynamo_lite import _C, budget, log, originals, policy
 from dynamo_lite.budget import process_time
 from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError, DynamoLiteError
-from dynamo_lite.expectations import Expectations, Rounds, innermost
 from dynamo_lite.installation import unknown_version
-from dynamo_lite.loop_kinds import computes
 from dynamo_lite.pycode import (
     CO_NEWLOCALS,
     Answers,
@@ -41,10 +39,13 @@ from dynamo_lite.pycode import (
     with_questions,
 )
 from dynamo_lite.shadows import own_modules
+from dynamo_lite.watch import prospects
+from dynamo_lite.watch.expectations import Expectations, Rounds, innermost
+from dynamo_lite.watch.loop_kinds import computes, held_in, shared
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
     from dynamo_lite.compilation import Compilation
-    from dynamo_lite.pieces import Pieces
+    from dynamo_lite.watch.pieces import Pieces
 
 
 class Watch:
@@ -282,6 +283,7 @@ class Watch:
                 _C.cool(function, self.limits.no_prospects)
                 return None
             share = self._share(function, slots)
+            self._look_at_calls(function, slots, share)
             compiler = self._compiler(share)
             if self._is_outside(caller, code):
                 self.from_outside.add(_key(code))
@@ -479,6 +481,16 @@ class Watch:
         find_entry = functools.partial(self._entry_of, code)
         return self.expectations.look(poll, decoded(code), stack, names, find_entry, is_called, way_in)
 
+    def _look_at_calls(self, function: types.FunctionType, slots: Sequence[Any], share: float) -> None:
+        """Tell the budget how long further calls of a function are going to take that has not been compiled."""
+        own = function.__code__
+        entry = self._entry_of(own)
+        if entry is None or _key(own) in self.asked or (self.compilation and self.compilation.is_resumed(own)):
+            return
+        code = decoded(own)
+        names = _held(function, code.argnames, slots), function.__globals__
+        self.expectations.look_at_calls(entry, code, names, share)
+
     def _entry_of(self, code: types.CodeType) -> _C.Poll | None:
         """The poll at the entry of a function; None where it has none."""
         return next((poll for poll, file, line, _ in self.entries if (file, line) == _key(code)), None)
@@ -524,7 +536,7 @@ class Watch:
         is_known = poll.round is not None and poll.round.entered > 0 and not is_given_up
         if not is_known and originals.replaced(builtins_alone=True):
             return self.limits.no_prospects
-        held = {} if is_known else dict(zip(names, values, strict=False))
+        held = {} if is_known else _held(function, names, values)
         share = 1.0 if is_known else self._share(function, held.values())
         if poll.round is not None:
             self.expectations.shares[poll.round] = share
@@ -575,7 +587,7 @@ def _import_compiler(backend: Any) -> type[Compilation]:
 
 
 def _import_pieces() -> type[Pieces]:
-    from dynamo_lite.pieces import Pieces
+    from dynamo_lite.watch.pieces import Pieces
 
     return Pieces
 
@@ -583,6 +595,15 @@ def _import_pieces() -> type[Pieces]:
 def _key(code: types.CodeType) -> tuple[str, int]:
     """The function that a code object, or a resume function's, is of."""
     return code.co_filename, code.co_firstlineno
+
+
+def _held(function: types.FunctionType, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """What the variables of a frame hold, those that functions share as well."""
+    held = shared(function)
+    for name, value in zip(names, values, strict=False):
+        for contents in held_in(value) if type(value) is types.CellType else (value,):
+            held[name] = contents
+    return held
 
 
 def _cell_arguments(code: Code) -> int:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import process_time
-from dynamo_lite.foresight import Whiles, comparisons, items_left
-from dynamo_lite.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, kind_of
 from dynamo_lite.pycode import Code, Loop, loops, runs_out, watched_loops
+from dynamo_lite.watch.foresight import Whiles, comparisons, items_left
+from dynamo_lite.watch.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, kind_of
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
     from dynamo_lite.report.records import LoopRecord
@@ -49,6 +49,7 @@ class Expectations:
         self.looked_into: dict[_C.Round, list[_C.Round]] = {}  # the innermost ones in a loop, in its code, and itself
         # Until when a loop is known to run, and guessed, and may be known to.
         self.expected: dict[_C.Round, tuple[float, float, float]] = {}
+        self.functions: dict[_C.Poll, int] = {}  # the kinds of those that have asked, by their entries
         self.refuted: set[_C.Round] = set()  # innermost loops that were compiled, and are not native
         self.shares: dict[_C.Round, float] = {}  # of the time of a loop, that counts
         self.whiles = Whiles()
@@ -114,6 +115,18 @@ class Expectations:
         self.expected[round_] = now + min(left, most), now + guessed, now + min(left, self.limits.attempt_sight * most)
         self._expect(round_)
         return is_long
+
+    def look_at_calls(self, entry: _C.Poll, code: Code, names: Sequence[Mapping[str, Any]], share: float) -> None:
+        """Tell the budget how long further calls of a function are going to take, if its innermost loops are of
+        numbers: where its calls are short these do not ask. share: of that time, that counts. names: as of `look`."""
+        held, outside = names
+        inner = {self.rounds.of(code, loop): loop for loop in innermost(code)}
+        if entry not in self.functions:
+            kinds = [kind_of(code, loop, outside, held).kind for loop in inner.values()]
+            self.functions[entry] = min(OF_NUMBERS, *kinds) if kinds else 0
+        if self.functions[entry] == OF_NUMBERS and self.refuted.isdisjoint(inner):
+            guessed = self._calls_to_come(entry)
+            self.budget.expects(entry, share * guessed * self.limits.budget_guessed, guessed)
 
     def learn(self, became: Sequence[LoopRecord]) -> None:
         """See which of the loops that promised much were compiled, and are no native loops: they promise it no more.
@@ -198,6 +211,9 @@ class Expectations:
         """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls."""
         kinds = {inner: self._seen_kind(inner, found) for inner, found in self.kinds.items()}
         spent = sum(inner.plain for inner, kind in kinds.items() if kind >= least)
+        brief = self.limits.short_call * 1e9  # of such functions nobody sees the loops
+        called = [one for one, kind in self.functions.items() if kind >= least and one.spent < brief * one.calls]
+        spent += sum(one.spent for one in called)
         least_time = self.limits.slight_share * round_.plain  # NB: one of its own may run seldom, or never
         own = [kinds[one] for one in self.looked_into[round_] if one is round_ or one.plain >= least_time]
         return max(own, default=0) >= least or spent > self.limits.numeric_share * round_.plain

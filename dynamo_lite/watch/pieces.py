@@ -17,11 +17,12 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Hashable
 
-from dynamo_lite import _C, policy, prospects
+from dynamo_lite import _C, policy
 from dynamo_lite.compilation import Compilation
-from dynamo_lite.expectations import Rounds
 from dynamo_lite.pipeline import Segment
 from dynamo_lite.pycode import decoded, loops
+from dynamo_lite.watch import prospects
+from dynamo_lite.watch.expectations import Rounds
 
 
 class Pieces:

@@ -26,9 +26,9 @@ from itertools import islice
 from typing import Any
 
 from dynamo_lite import policy
-from dynamo_lite.loop_kinds import computes
 from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import Code, Instr, Loop, decoded, successors
+from dynamo_lite.watch.loop_kinds import computes
 
 _NOTHING = object()
 _DEEP = 3  # calls of functions that are followed
@@ -230,7 +230,7 @@ def _is_users(kind: type) -> bool:
 # Methods of random.Random that draw by random() and _randbelow() alone (ops/draws.py), so that programs have them.
 _DRAWN = frozenset(
     {"random", "uniform", "randint", "randrange", "choice", "choices", "shuffle", "normalvariate", "expovariate"}
-    | {"triangular", "lognormvariate", "paretovariate", "weibullvariate", "betavariate", "gammavariate"}
+    | {"triangular", "lognormvariate", "paretovariate", "weibullvariate", "betavariate", "gammavariate", "gauss"}
 )
 
 
