@@ -51,7 +51,7 @@ from dynamo_lite.capture.numbers import (
 from dynamo_lite.capture.records import make_record, replaced
 from dynamo_lite.capture.searches import index_of, insert, remove
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import AttributeMissing, Tracer
+from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.supers import super_of
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -390,9 +390,13 @@ def _iter(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return iterate(machine, only(args, kwargs))
 
 
-def _is_long_row(tracer: Tracer, value: Value) -> bool:
+def _is_long_row(machine: Machine, value: Value) -> bool:
     """Whether it is an array of one axis, too long to be known by its elements, in a loop."""
-    return tracer.in_loop and _is_line(value) and known_length(tracer, value) is None
+    value = machine.realised(value)
+    if not isinstance(value, ArrayValue) or value.node.array_type.scalar or not value.node.array_type.ndim:
+        return False
+    length = known_length(machine.tracer, value)
+    return length is None and machine.tracer.in_loop and _is_line(value)
 
 
 def _make_sequence(kind: type) -> Rule:
@@ -405,7 +409,7 @@ def _make_sequence(kind: type) -> Rule:
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
         of: Any = consumers.list_of
-        if kind is list and _is_long_row(machine.tracer, value):
+        if _is_long_row(machine, value) and kind is list:
             return machine.call_python(of, constant(of), [value], {})
         made = as_loop(machine, of, value) if kind is list else None
         return SequenceValue(None, kind, drain(machine, value)) if made is None else made

@@ -239,15 +239,16 @@ def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
 def _next_of_array(machine: Machine, iterator: IteratorValue) -> Value | None:
     if take_one_by_one(machine, iterator):
         return _next_of_iter(machine, iterator)
-    length = known_length(machine.tracer, iterator.of) if isinstance(iterator.of, ArrayValue) else None
-    if length is None or length > ALWAYS_UNROLLED:
+    array = iterator.of
+    length = machine.tracer.canonical(array.node.array_type.shape[0]) if isinstance(array, ArrayValue) else None
+    if type(length) is not int or length > ALWAYS_UNROLLED:
         raise Break("loop-over-unknown-iterator", "an array")
     return item_at(machine, iterator, iterator.taken) if iterator.taken < length else None
 
 
 def known_length(tracer: Tracer, array: ArrayValue) -> int | None:
-    """How long the first axis is: a short one, a state vector's say, is guarded to be as long as in this call; None
-    where only the run knows, or it is long."""
+    """How long the first axis is of an array that is wanted as a list or tuple: a short one, a state vector's say, is
+    guarded to be as long as in this call; None where only the run knows, or it is long."""
     size = tracer.canonical(array.node.array_type.shape[0])
     if is_symbolic(size) and not tracer.varies(size) and int(tracer.hint(size)) <= ALWAYS_UNROLLED:  # type: ignore[arg-type]
         return as_scalar(tracer.specialise(NumberValue(None, size)))  # type: ignore[return-value]
