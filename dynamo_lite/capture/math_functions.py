@@ -74,7 +74,8 @@ _register_math()
 def _make_scaling(name: str, factor: float) -> Rule:
     def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         value = _number(machine, only(args, kwargs))
-        if as_scalar(value) is None:
+        scalar = as_scalar(value)
+        if scalar is None or kind_of(scalar) == "complex":
             raise Break("c-function", f"math.{name}")
         return number_binary(machine.tracer, "*", value, ConstantValue(None, factor))
 
