@@ -22,6 +22,7 @@ from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbered import RULED, goes_over_arrays, item_at, numbering
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import ENDLESS, Tracer
+from dynamo_lite.capture.texts import item_of
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -31,8 +32,10 @@ from dynamo_lite.capture.value import (
     NumberValue,
     RangeValue,
     SequenceValue,
+    TextValue,
     Value,
 )
+from dynamo_lite.capture.wrap import characters
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 
 
@@ -99,6 +102,16 @@ def _sizes_of_pools(tracer: Tracer, iterator: IteratorValue) -> list[Scalar]:
         distance = make("sub", pool.stop, pool.start)
         sizes.append(distance if tracer.relate(make("ge", distance, 0)) else 0)
     return sizes
+
+
+def _character(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
+    text = iterator.items[0]
+    assert isinstance(text, TextValue)
+    found = item_of(machine, text, machine.tracer.number(number))
+    return ConstantValue(None, text.value[number]) if found is None else found  # type: ignore[index]
+
+
+RULED["text"] = _character, lambda tracer, iterator: characters(tracer, iterator.items[0]).node.array_type.shape[0]  # type: ignore[arg-type]
 
 
 def _item_of_product(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:

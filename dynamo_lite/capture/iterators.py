@@ -17,7 +17,7 @@ from dynamo_lite.capture import lists, object_lists
 from dynamo_lite.capture.columns import foresee_columns, is_row, open_columns, parts
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.numbered import CALL, RULED, item_at, source_of
+from dynamo_lite.capture.numbered import CALL, RULED, goes_over_arrays, item_at, source_of
 from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.rests import iterator_of
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Raised, Tracer
@@ -38,6 +38,7 @@ from dynamo_lite.capture.value import (
     RecordValue,
     RestValue,
     SequenceValue,
+    TextValue,
     Value,
     a_kind,
     computed_number,
@@ -77,6 +78,8 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             if source is not None:
                 return IteratorValue(None, value, kind="generator", parts=(source,))
             return IteratorValue(None, value)
+        case TextValue() if machine.tracer.native_loops and goes_over_arrays(value):
+            return IteratorValue(None, CallValue(None, iter, [value]), [value], "text")
         case ConstantValue() if isinstance(value.value, tuple | str):
             spend(len(value.value))
             return IteratorValue(None, value, [ConstantValue(None, item) for item in value.value])
@@ -219,6 +222,11 @@ def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
     """Let an iterator over numbered items be taken from as Python takes; whether it can be."""
     if iterator.kind == "generator":
         iterator.kind, iterator.parts = "iter", ()
+    elif iterator.kind == "text":  # whose value is guarded
+        (text,) = iterator.items
+        assert isinstance(text, TextValue)
+        spend(len(text.value))
+        iterator.kind, iterator.items = "iter", [ConstantValue(None, one) for one in text.value]
     elif iterator.kind in ("range", "array", "span") and not isinstance(iterator.of, ArrayValue | ListValue):
         if isinstance(iterator.of, NestedValue):
             iterator.of.root.give_up()
@@ -299,6 +307,7 @@ _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "map": _next_of_map,
     "generator": _next_of_generator,
     "span": _next_of_generator,
+    "text": _next_of_generator,
 }
 
 

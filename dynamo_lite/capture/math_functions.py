@@ -23,7 +23,7 @@ from dynamo_lite.capture.numbers import (
     rounded_to_int,
     square_root,
 )
-from dynamo_lite.capture.value import ArrayValue, Break, ComplexValue, ConstantValue, NumberValue, Value
+from dynamo_lite.capture.value import ArrayValue, Break, ComplexValue, ConstantValue, NumberValue, Value, python_type
 from dynamo_lite.graph.scalar import (
     FUNCTIONS,
     FUNCTIONS_OF_MATH,
@@ -74,7 +74,8 @@ _register_math()
 def _make_scaling(name: str, factor: float) -> Rule:
     def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         value = _number(machine, only(args, kwargs))
-        if as_scalar(value) is None:
+        scalar = as_scalar(value)
+        if scalar is None or kind_of(scalar) == "complex":
             raise Break("c-function", f"math.{name}")
         return number_binary(machine.tracer, "*", value, ConstantValue(None, factor))
 
@@ -220,7 +221,8 @@ RULES[math.isqrt] = _make_of_int(RULES[math.isqrt], 2**50, _whole_root)
 @rule(math.trunc)
 def _truncated(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value = machine.realised(only(args, kwargs))
-    if as_scalar(value) is None and not isinstance(value, ArrayValue):
+    is_number = as_scalar(value) is not None or isinstance(value, ArrayValue)
+    if not is_number or not hasattr(python_type(value), "__trunc__"):  # NB: of NumPy's scalars only float64 has it
         raise Break("c-function", "math.trunc")
     return RULES[int](machine, [value], {})
 

@@ -15,7 +15,7 @@ from dynamo_lite.capture import cells, columns, numpy_rules, object_lists
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import steps_of
 from dynamo_lite.capture.sameness import reachable
-from dynamo_lite.capture.state import Frame, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -26,6 +26,7 @@ from dynamo_lite.capture.value import (
     NumberedValue,
     RangeValue,
     SequenceValue,
+    TextValue,
     Value,
     is_repeated,
 )
@@ -48,6 +49,8 @@ def goes_over_arrays(value: Value) -> bool:
         return not value.node.array_type.scalar and value.node.array_type.ndim >= 1
     if columns.is_row(value) or isinstance(value, ListValue):
         return True
+    if isinstance(value, TextValue):
+        return len(value.text) > ALWAYS_UNROLLED
     if isinstance(value, SequenceValue):
         return is_repeated(value)
     if isinstance(value, GeneratorValue):

@@ -274,7 +274,8 @@ def store_index(
     """
     mark = len(graph.nodes)
     # NumPy puts each object of a sequence into the target, without an array of the sequence's own dtype between.
-    value = convert(value, target.array_type.dtype) if is_sequence(value) else operand(value)
+    listed = is_sequence(value)
+    value = convert(value, target.array_type.dtype) if listed else operand(value)
     try:
         if isinstance(key, Node) and key.array_type.dtype.kind == "b":
             _store_masked(graph, target, key, value, location, relate)
@@ -288,6 +289,8 @@ def store_index(
         single = index(target, key, scalar=True).params["scalar"] and not array(view).array_type.shape
         if single and isinstance(value, Node) and value.array_type.shape:
             raise OpError("an array stored as one element")
+        if listed and isinstance(value, Node) and value.array_type.ndim > array(view).array_type.ndim:
+            raise OpError("a sequence of more axes than it is stored into")  # NB: an array of them may broadcast
         store(graph, array(view), value, location, relate)
     except OpError:
         del graph.nodes[mark:]

@@ -86,6 +86,48 @@ def by_elements(s, places):  # type: ignore[no-untyped-def]
     return same
 
 
+@case(lambda count, size: (text(count + 12, "ACGTé"), np.zeros(4)))
+def letters(s, out):  # type: ignore[no-untyped-def]
+    for c in s:
+        if c == "A":
+            out[0] += 1
+        elif c in "CG":
+            out[1] += 1
+        else:
+            out[2] += 1
+    return out
+
+
+@case(lambda count, size: (text(count + 12), text(count + 9)))
+def two_texts(a, b):  # type: ignore[no-untyped-def]
+    same, places = 0, []
+    for i, (x, y) in enumerate(zip(a, b, strict=False)):
+        if x == y:
+            same += i
+        else:
+            places.append(i)
+    return same, places, sum(1 for c in a if c in "GC"), max(ord(c) for c in b)
+
+
+@case(lambda count, size: (text(count + 12), text(count + 10)))
+def distance(a, b):  # type: ignore[no-untyped-def]
+    before = list(range(len(b) + 1))
+    for i, x in enumerate(a):
+        now = [i + 1]
+        for j, y in enumerate(b):
+            now.append(min(before[j + 1] + 1, now[j] + 1, before[j] + (x != y)))
+        before = now
+    return before[-1]
+
+
+@case(lambda count, size: (text(count + 12).encode() + b"\xff\x00",))
+def of_all_bytes(b):  # type: ignore[no-untyped-def]
+    total = 0
+    for one in b:
+        total = (total * 31 + one) % 1000003
+    return total
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CASES)
 def test_texts(name: str, backend: str) -> None:
@@ -105,6 +147,59 @@ def test_one_version_serves_all_strings_of_a_width() -> None:
     assert fast.stats()["compiles"] == 1
     fast("ACŁ", "AC")
     assert fast.stats()["compiles"] == 2
+
+
+def returned(s, x):  # type: ignore[no-untyped-def]
+    for i, c in enumerate(s):
+        if c == "T":
+            return i, c, x * 2.0
+    return x
+
+
+def repeated(s, x):  # type: ignore[no-untyped-def]
+    before, count = None, 0
+    for c in s:
+        if before is not None and c == before:
+            count += 1
+        before = c
+    return count, before, x + count
+
+
+def looked_up(s, x):  # type: ignore[no-untyped-def]
+    numbers = {"A": 1.0, "C": 2.0, "G": 3.0, "T": 4.0}
+    return np.array([numbers[c] for c in s]) * x[0]
+
+
+def joined(s, x):  # type: ignore[no-untyped-def]
+    out = ""
+    for c in s:
+        out += c.lower() if x[0] > 0.0 else c
+    return out, "".join(sorted(s)), list(s), tuple(s)[:2], [c for c in s][-1], x + 1.0  # noqa: C416
+
+
+def begun(s, x):  # type: ignore[no-untyped-def]
+    characters = iter(s)
+    first, count = next(characters), 0
+    for c in characters:
+        if c == first:
+            count += 1
+            if count == 3:
+                break
+    return first, count, "".join(characters), x * count
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [returned, repeated, looked_up, joined, begun])
+def test_characters_that_more_is_wanted_of(function: Any, backend: str) -> None:
+    values = ["ACGTACGTTTGA", "AAAAAAAAACCCT", "GATTACA", "A", "AC" * 40, "CCCCCCCCCCCC"]
+    require_equal(
+        function,
+        lambda: (values[0], np.ones(3)),
+        variants=[lambda one=one, x=x: (one, np.full(3, x)) for one in values for x in (1.0, -1.0)],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        calls=2,
+    )
 
 
 class Odd(str):

@@ -94,6 +94,21 @@ def test_one_program_for_all_numbers(name: str) -> None:
     assert fast.stats()["compiles"] == 1, fast.explain()
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_complex_numbers_raise_where_they_stand(name: str) -> None:
+    call = call_of(name)
+
+    def program(x: Any) -> Any:
+        for i in range(len(x)):
+            call(x[i].item(), 2.0)
+            x[i] = 1.0
+
+    require_equal(
+        program, lambda: (np.arange(3) + 1j,), compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False}},
+    )  # fmt: skip
+
+
 def test_sizes_of_a_float() -> None:
     def far(x: Any) -> Any:
         best = math.inf

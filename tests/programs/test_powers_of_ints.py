@@ -153,6 +153,13 @@ def truncated(x: Any) -> int:
     return total
 
 
+def items_truncated(x: Any) -> int:
+    total = 0
+    for i in range(len(x)):
+        total += math.trunc(x[i])
+    return total
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("function", "args"),
@@ -180,3 +187,17 @@ def test_what_is_no_factorial_raises(backend: str) -> None:
     with pytest.raises(ValueError, match="not defined for negative values"):
         fast(-1, 5)
     assert fast(15, 30) == factorials(15, 30)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_scalars_that_cannot_be_truncated_raise(backend: str) -> None:
+    fast = dynamo_lite.compile(items_truncated, backend=backend, options=OPTIONS)
+    for dtype in ("f8", "f4", "i8", "?", "f8"):
+        x = np.arange(1, 6).astype(dtype)
+        if hasattr(x.dtype.type, "__trunc__"):
+            assert repr(fast(x)) == repr(items_truncated(x))
+        else:
+            with pytest.raises(TypeError, match=f"type numpy.{x.dtype.type.__name__} doesn't define __trunc__ method"):
+                fast(x)
+    with pytest.raises(TypeError, match="ndarray doesn't define __trunc__"):
+        fast(np.ones((3, 1)))

@@ -186,3 +186,25 @@ def test_lists_that_a_loop_fills_as_other_dtypes(backend: str, dtype: Any) -> No
             compile=dynamo_lite.compile,
             compile_options=options,
         )
+
+
+DEEP = (  # what is stored has more axes than where it goes: NumPy takes that of an array alone
+    *("m[0] = [m[1]]", "m[0] = [[1.0, 2.0, 3.0]]", "m[0] = ((1.0, 2.0, 3.0),)", "m[:, 0] = [m[:, 1]]", "m[...] = [m]"),
+    *("m[0, 0, ...] = [k]", "m[0] = m.tolist()[:1]", "m[0][:] = [range(3)]", "m[k] = list(m)[:1]", "m[[0]] = [[m[1]]]"),
+    *("m[0] = np.array([m[1]])", "m[:1] = [m[1]]", "m[0, :2] = [m[1, 0], k]", "m[m > 0.5] = [[1.0]]"),
+)
+
+
+@pytest.mark.parametrize("store", DEEP)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lists_of_more_axes_than_they_are_stored_into(store: str, backend: str) -> None:
+    namespace: dict[str, Any] = {"np": np}
+    body = f"    for k in range(n):\n        m[2] += 1.0\n        {store}\n    {store}\n    return m\n"
+    exec(f"def in_loop(m, n):\n    k = 0\n{body}", namespace)
+    exec(f"def at_once(m, n):\n    k = n - 1\n    {store}\n    return m\n", namespace)
+    options = {"backend": backend, "options": {"cost_model": False}}
+    for function in (namespace["in_loop"], namespace["at_once"]):
+        require_equal(
+            function, lambda: (np.arange(9.0).reshape(3, 3) / 9, 3), compile=dynamo_lite.compile,
+            compile_options=options,
+        )  # fmt: skip
