@@ -92,7 +92,8 @@ class Config:
         "DYNAMO_LITE_RUN_BUDGET",
         "Percent of the CPU time a program has taken that `run` may spend on compiling, importing the compiler "
         "included. Time that the loop at hand is known to take counts as well, 5 to 11 times by what it does, and "
-        "three tenths of what compiled code has saved come on top.",
+        "three tenths of what compiled code has saved come on top. Once the compiler is there, a tenth of the time "
+        "known to come may go into what else is compiled, and a fifth into the rest of what is compiled in part.",
         low=0,
     )
     cost_model: bool = option(

@@ -259,8 +259,11 @@ class Budget:
         costs more, and there is a larger stake; on a faster one compiling for the first time costs less."""
         limits = self._thresholds
         self._pace = min(max(limits.fastest, seconds / usual), limits.slowest) if usual else 1.0
-        if usual == limits.compiler:
-            self._import = seconds
+
+    def imported_compiler(self, seconds: float) -> None:
+        """The compiler is there; importing it has taken so many CPU seconds."""
+        self.imported(seconds, self._thresholds.compiler)
+        self._import = seconds
 
     def allows_import(self, share: float = 1.0) -> bool:
         """Whether the compiler may be imported, and used at least once. share: as of `allows`."""

@@ -1232,7 +1232,9 @@ def test_once_the_compiler_is_there_a_part_of_what_is_known_to_come_may_be_spent
     budget = policy.Budget(limits)
     budget.expects("loop", 0.0, 1.0)
     assert not budget.allows(0.01)
-    budget.imported(0.1, 0.1)
+    budget.imported(0.1, 0.1)  # what watches
+    assert not budget.allows(0.01)
+    budget.imported_compiler(0.1)
     assert budget.allows(0.09)
     assert not budget.allows(0.11)
     assert budget.allows(0.19, goes_on=True)  # half of a loop is a loss

@@ -391,7 +391,8 @@ def _iter(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _is_long_row(machine: Machine, value: Value) -> bool:
-    """Whether it is an array of one axis, too long to be known by its elements, in a loop."""
+    """Whether it is an array of one axis, too long to be known by its elements, in a loop; a short one's length is
+    guarded."""
     value = machine.realised(value)
     if not isinstance(value, ArrayValue) or value.node.array_type.scalar or not value.node.array_type.ndim:
         return False

@@ -1,4 +1,4 @@
-"""What reversed(), itertools and NumPy's own iterators give: by its number, each item.
+"""What reversed(), itertools, NumPy's own iterators and strings from outside give: by its number, each item.
 
 Enters a call that makes such an iterator; leaves an IteratorValue of a kind of numbered.RULED, whose ``of`` is that
 call: where a segment ends in front of the loop, the iterator is made there. INVARIANT: making one has no effect and

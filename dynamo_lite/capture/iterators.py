@@ -17,7 +17,7 @@ from dynamo_lite.capture import lists, object_lists
 from dynamo_lite.capture.columns import foresee_columns, is_row, open_columns, parts
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.numbered import CALL, RULED, goes_over_arrays, item_at, source_of
+from dynamo_lite.capture.numbered import CALL, RULED, goes_by_character, item_at, know_texts, source_of
 from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.rests import iterator_of
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Raised, Tracer
@@ -78,7 +78,7 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             if source is not None:
                 return IteratorValue(None, value, kind="generator", parts=(source,))
             return IteratorValue(None, value)
-        case TextValue() if machine.tracer.native_loops and goes_over_arrays(value):
+        case TextValue() if goes_by_character(machine.tracer, value):
             return IteratorValue(None, CallValue(None, iter, [value]), [value], "text")
         case ConstantValue() if isinstance(value.value, tuple | str):
             spend(len(value.value))
@@ -220,13 +220,9 @@ def _items(iterator: IteratorValue) -> list[Value]:
 
 def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
     """Let an iterator over numbered items be taken from as Python takes; whether it can be."""
+    know_texts(machine.tracer, iterator)
     if iterator.kind == "generator":
         iterator.kind, iterator.parts = "iter", ()
-    elif iterator.kind == "text":  # whose value is guarded
-        (text,) = iterator.items
-        assert isinstance(text, TextValue)
-        spend(len(text.value))
-        iterator.kind, iterator.items = "iter", [ConstantValue(None, one) for one in text.value]
     elif iterator.kind in ("range", "array", "span") and not isinstance(iterator.of, ArrayValue | ListValue):
         if isinstance(iterator.of, NestedValue):
             iterator.of.root.give_up()

@@ -16,7 +16,7 @@ from dynamo_lite.capture.lessons import recall
 from dynamo_lite.capture.loop_code import CONDITIONAL_JUMPS, OPERATIONS, start_of, ways_out, while_loops, whole_loop
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.numbered import goes_over_arrays, under
+from dynamo_lite.capture.numbered import goes_by_character, goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.plain_statements import known, plain_call_ahead
 from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
@@ -60,7 +60,7 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
             return False
         if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
             return False
-    elif not is_loop or not goes_over_arrays(value):
+    elif not is_loop or not (goes_over_arrays(value) or goes_by_character(tracer, value)):
         if is_loop:
             _open_long(tracer, value)
         return False

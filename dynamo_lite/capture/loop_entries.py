@@ -12,7 +12,7 @@ from dynamo_lite.capture.loop_candidates import is_comprehended, plan_of
 from dynamo_lite.capture.loop_guesses import guess_kinds
 from dynamo_lite.capture.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
-from dynamo_lite.capture.numbered import end, goes_over_grown, has_ended, item_at, numbering, take_one
+from dynamo_lite.capture.numbered import end, goes_over_grown, has_ended, item_at, know_texts, numbering, take_one
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, ENDLESS, Frame, Retry, Tracer
 from dynamo_lite.capture.value import Break, IteratorValue, SequenceValue
@@ -49,6 +49,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         plan.outcome = "unrolled"
         return False
     if plan.refused is not None or stands_still:
+        know_texts(tracer, iterator)
         raise Break("loop-over-unknown-iterator", "an array")
     if (bounds := numbering(tracer, iterator)) is None:
         plan.refused = ("loop-state", "iterators of different lengths")

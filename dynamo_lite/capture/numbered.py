@@ -15,7 +15,7 @@ from dynamo_lite.capture import cells, columns, numpy_rules, object_lists
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import steps_of
 from dynamo_lite.capture.sameness import reachable
-from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -49,14 +49,27 @@ def goes_over_arrays(value: Value) -> bool:
         return not value.node.array_type.scalar and value.node.array_type.ndim >= 1
     if columns.is_row(value) or isinstance(value, ListValue):
         return True
-    if isinstance(value, TextValue):
-        return len(value.text) > ALWAYS_UNROLLED
     if isinstance(value, SequenceValue):
         return is_repeated(value)
     if isinstance(value, GeneratorValue):
         source = source_of(value)
         return source is not None and not source.taken
     return isinstance(value, IteratorValue) and not value.taken and not has_ended(value) and is_numbered(value)
+
+
+def goes_by_character(tracer: Tracer, value: Value) -> bool:
+    """Whether `value` is a string from outside whose characters only the run knows, by their numbers."""
+    is_long = isinstance(value, TextValue) and len(value.text) > ALWAYS_UNROLLED
+    return is_long and tracer.native_loops and tracer.restraints.texts
+
+
+def know_texts(tracer: Tracer, value: Value) -> None:
+    """Begin again, with strings from outside guarded by their values and gone through as those, where more is wanted of
+    one's characters, or of a loop over them, than native code does. value: what is gone through."""
+    iterators = under(value) if isinstance(value, IteratorValue) else ()
+    if isinstance(value, TextValue) or any(one.kind == "text" for one in iterators):
+        tracer.restraints.texts = False
+        raise Retry
 
 
 def source_of(generator: GeneratorValue) -> IteratorValue | None:
@@ -229,6 +242,6 @@ def has_ended(iterator: IteratorValue) -> bool:
 
 
 __all__ = [
-    *("CALL", "RULED", "are_private", "end", "goes_over_arrays", "goes_over_grown", "has_ended", "is_held"),
-    *("is_numbered", "item_at", "numbering", "source_of", "take_one", "trip", "under"),
+    *("CALL", "RULED", "are_private", "end", "goes_by_character", "goes_over_arrays", "goes_over_grown", "has_ended"),
+    *("is_held", "is_numbered", "item_at", "know_texts", "numbering", "source_of", "take_one", "trip", "under"),
 ]

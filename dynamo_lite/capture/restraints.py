@@ -99,6 +99,7 @@ class Restraints:
     # Lists as objects.
     objects: bool | None = None  # whether lists are known so (object_lists.py); None: nobody has asked yet
     arrays: bool = False  # whether lists of arrays are, too
+    texts: bool = True  # whether loops over strings from outside go by their characters (numbered.py)
     lists_grow: bool = False  # whether some that may be from outside get longer or shorter
     mixed: set[Any] = field(default_factory=set)  # by name those that hold ints and floats
     known: dict[Any, list[Any]] = field(default_factory=dict)  # by list and attribute, its objects (listed_objects.py)

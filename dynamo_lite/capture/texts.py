@@ -1,5 +1,5 @@
-"""Strings in loops: characters of those from outside (`s[i] == t[j]`, `s[i] in "ACGT"`, `ord(s[i])`, `b[i]`), and what
-f-strings make of numbers.
+"""Strings in loops: characters of those from outside (`s[i] == t[j]`, `for c in s`, `c in "ACGT"`, `ord(c)`, `b[i]`),
+and what f-strings make of numbers.
 
 Enters a TextValue with an index that only the run knows. Leaves the character: of bytes an int, of a str a
 CharacterValue, whose number an element of the array of its characters gives (csrc/guards/guards.c makes that array over

@@ -13,7 +13,7 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import is_exact_view
-from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
+from dynamo_lite.graph.rewrite import carried_places, is_structured, loop_parts, origins
 
 
 def note_written(machine: Machine, target: Node) -> None:
@@ -46,33 +46,20 @@ def note_carried_written(machine: Machine, loop: Node, place: int) -> None:
             _note_end_written(machine, branch.outputs[place], loop.args[1:])
         return
     _, initial, captured, body = loop_parts(loop)
-    pending, seen = [place], set()
-    while pending:
-        place = pending.pop()
-        if place in seen:
-            continue
-        seen.add(place)
-        note_written(machine, initial[place])
-        end = body.outputs[place]
-        assert isinstance(end, Node)
-        pending += _note_end_written(machine, end, (0, *(None for _ in initial), *captured))
+    for one in carried_places(loop, place):
+        note_written(machine, initial[one])
+        _note_end_written(machine, body.outputs[one], (0, *(None for _ in initial), *captured))
 
 
-def _note_end_written(machine: Machine, end: Any, outer: tuple[Any, ...]) -> list[int]:
-    """The same for what a body returns; `outer`: what goes into it, None for what is carried, whose places it gives."""
+def _note_end_written(machine: Machine, end: Any, outer: tuple[Any, ...]) -> None:
+    """The same for what a body returns; `outer`: what goes into it, None for what is carried."""
     root = root_of(end)
     if root.kind is NodeKind.CONSTANT or _passes_broadcast(end, root):
         raise Break("python-exception", "ValueError: assignment destination is read-only")
     _require_own(root)
-    carried: list[int] = []
     for origin in origins(end):
-        if origin.kind is NodeKind.INPUT:
-            place = origin.params["index"]
-            if outer[place] is None:
-                carried.append(place - 1)
-            else:
-                note_written(machine, outer[place])
-    return carried
+        if origin.kind is NodeKind.INPUT and (given := outer[origin.params["index"]]) is not None:
+            note_written(machine, given)
 
 
 def root_of(node: Node) -> Node:

@@ -22,7 +22,6 @@ from dynamo_lite.watch.program import Program, watch
 if TYPE_CHECKING:
     import argparse
 
-
     Options: TypeAlias = argparse.Namespace | SimpleNamespace
 
 _TARGET_COMMANDS = ("run", "explain")

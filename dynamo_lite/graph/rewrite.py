@@ -131,27 +131,30 @@ def _chosen_from(cond: Node, place: int) -> set[Node]:
 def _carried_from(loop: Node, place: int) -> set[Node]:
     """The operands of `loop` that carried value `place` may be, or be a view of."""
     _, initial, captured, body = loop_parts(loop)
-    outer = (*initial, *captured)
     found: set[Node] = set()
-    pending, seen = [place], set()
-    while pending:
-        place = pending.pop()
-        if place in seen:
-            continue
-        seen.add(place)
-        found.add(initial[place])
-        output = body.outputs[place]
-        for origin in origins(output) if isinstance(output, Node) else ():
-            if origin.kind is not NodeKind.INPUT:
-                continue
-            source = origin.params["index"] - 1
-            if source < len(initial):
-                pending.append(source)
-            else:
-                value = outer[source]
+    for one in carried_places(loop, place):
+        found.add(initial[one])
+        for source in _inputs_behind(body.outputs[one]):
+            if source >= len(initial):
+                value = captured[source - len(initial)]
                 assert isinstance(value, Node), loop.name
                 found.add(value)
     return found
+
+
+def carried_places(loop: Node, place: int) -> list[int]:
+    """The places of what `loop` carries whose values may come to be at `place` after some iterations, itself first."""
+    body, carried = loop.regions[0], loop.params["carried"]
+    found = [place]
+    for one in found:  # grows
+        found += [source for source in _inputs_behind(body.outputs[one]) if source < carried and source not in found]
+    return found
+
+
+def _inputs_behind(output: Argument) -> list[int]:
+    """The inputs of a loop's body that one of its outputs may show, by their places without the index."""
+    shown = origins(output) if isinstance(output, Node) else ()
+    return [origin.params["index"] - 1 for origin in shown if origin.kind is NodeKind.INPUT]
 
 
 def written(node: Node) -> set[Node]:

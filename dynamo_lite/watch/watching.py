@@ -243,7 +243,7 @@ class Watch:
                 backend = self.backend or config.backend
                 began = thread_time()
                 make = _C.freeze_made_by(lambda: _import_compiler(backend))
-                self.budget.imported(thread_time() - began, self.limits.compiler)
+                self.budget.imported_compiler(thread_time() - began)
                 self.compilation = make(
                     None,
                     backend,

@@ -202,6 +202,49 @@ def test_characters_that_more_is_wanted_of(function: Any, backend: str) -> None:
     )
 
 
+def carried(s, t, x):  # type: ignore[no-untyped-def]
+    count = 0
+    for a in s:
+        for b in t:
+            if a == b:
+                count += 1
+    return count, a, b, x + count
+
+
+def unpacked(s, t, x):  # type: ignore[no-untyped-def]
+    first, *others = s
+    return first, others, [*t], "-".join(s), max(s), min(t), set(s), x + 1.0
+
+
+def by_others(s, t, x):  # type: ignore[no-untyped-def]
+    pairs = iter(s)
+    numbered = enumerate(t)
+    return list(zip(pairs, pairs, strict=False)), next(numbered), dict(zip(s, range(99), strict=False)), x + 1.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [carried, unpacked, by_others])
+def test_other_uses_of_strings(function: Any, backend: str) -> None:
+    values = ["ACGTACGTTTGA" * 3, "GATTACAGATTACA", "Łódź😀" * 4, "ACGT", "ACGTACGTTTGA" * 2]
+    require_equal(
+        function,
+        lambda: (values[0], values[1], np.ones(3)),
+        variants=[lambda s=s, t=t: (s, t, np.zeros(2)) for s in values for t in values[::2]],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        calls=2,
+    )
+
+
+@pytest.mark.parametrize("function", [returned, repeated, looked_up])
+def test_where_no_loop_goes_by_characters_the_string_is_a_constant(function: Any) -> None:
+    """As it would be without loops that go by them: no graph break more."""
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    for _ in range(2):
+        assert repr(fast("ACGGACGATTGA", np.ones(3))) == repr(function("ACGGACGATTGA", np.ones(3)))
+    assert not fast.explain().breaks, fast.explain()
+
+
 class Odd(str):
     """A string whose items are others."""
 

@@ -16,7 +16,7 @@ from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
 from dynamo_lite.capture.loop_candidates import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
-from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered
+from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered, know_texts
 from dynamo_lite.capture.numpy_rules import MAX_READ
 from dynamo_lite.capture.places import grown_length
 from dynamo_lite.capture.rests import is_handed_over
@@ -270,6 +270,7 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
         return
     plan.outcome = "segments"
     if not isinstance(value, RangeValue):
+        know_texts(machine.tracer, value)
         raise Break("loop-over-unknown-iterator", "an array")
     frame.push(iterate(machine, value))
     plan.outcome = "unrolled"
