@@ -1,5 +1,5 @@
-"""`&`, `|` and `^` of comparisons of Python numbers, in loops that change these: both sides are computed, and what comes
-of it is a bool that chooses, is counted and is stored."""
+"""`&`, `|` and `^` of comparisons of Python numbers, in loops that change these: both sides are computed, and what
+comes of it is a bool that chooses, is counted and is stored."""
 
 from __future__ import annotations
 
