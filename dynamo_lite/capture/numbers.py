@@ -76,6 +76,8 @@ def not_too_long(result: Value) -> Value:
 def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     a, b = as_scalar(lhs), as_scalar(rhs)
     assert a is not None and b is not None
+    if {kind_of(a), kind_of(b)} in ({"bool", "int"}, {"bool", "float"}):
+        a, b = (int(one) if isinstance(one, bool) else one for one in (a, b))  # as Python takes it beside a number
     kinds = {kind_of(a), kind_of(b)}
     if (is_symbolic(a) or is_symbolic(b)) and not (_too_wide(a) or _too_wide(b)):
         if op in ("+", "-", "*", "//", "%") and kinds == {"int"}:

@@ -81,6 +81,20 @@ def test_they_stay_native(function: Callable[..., Any]) -> None:
     assert fast.stats()["breaks"] == 0 and fast.stats()["native_calls"] > 0
 
 
+def beside(n: int, x: float, xs: Any) -> tuple[Any, ...]:
+    large, zero = x > 0.5, x != x
+    return xs * x, n + large, large - n, n * large, large + x, x * zero, x - large, x / (n + True)
+
+
+def test_known_bools_beside_numbers() -> None:
+    """What is known to be True or False is 1 or 0 there, and the number stays one that changes from call to call."""
+    fast = dynamo_lite.compile(beside, options=OPTIONS)
+    for n in range(12):
+        for x in (0.25, 0.75, -0.0):
+            assert repr(fast(n, x, XS)) == repr(beside(n, x, XS))
+    assert fast.stats()["compiles"] <= 4
+
+
 def term(draw: random.Random, depth: int) -> str:
     if depth == 0 or draw.random() < 0.2:
         left, right = draw.choice(["x", "y", "i", "0.3", "n"]), draw.choice(["x", "y", "i % 4", "0.6", "2"])
