@@ -193,7 +193,7 @@ class Graph:
         branch it is a number that goes in. Behind what the program requires other facts are of no account: they may
         tell that it declines whenever it gets there."""
         known = self.facts.decide(condition)
-        if known is False and isinstance(condition, ScalarOp) and condition.op == "eq":
+        if known is False and isinstance(condition, ScalarOp) and condition.op == "eq" and 1 not in condition.operands:
             return any(node.op == "require" and node.args[0] == condition for node in self.nodes)
         if known is None and isinstance(condition, ScalarOp) and condition.op == "eq":
             is_open = any(isinstance(size, Symbol) and size.input < 0 for size in condition.operands)
