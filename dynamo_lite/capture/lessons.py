@@ -61,6 +61,7 @@ def remember(restraints: Restraints, plans: Iterable[LoopPlan], globals_: dict[s
         peeled = max(those, key=lambda plan: plan.peel)
         known = max(those, key=lambda plan: len(plan.fixed) + len(plan.numbers) + len(plan.steps))
         lesson.peel, lesson.differing = peeled.peel, {name for name in peeled.differing if isinstance(name, str)}
+        lesson.kinds = dict(peeled.kinds)
         lesson.fixed = {path for path in known.fixed if isinstance(path[0], str)}
         lesson.numbers = {path for path in known.numbers if isinstance(path[0], str)}
         lesson.steps = {path: step for path, step in known.steps.items() if isinstance(path[0], str)}

@@ -15,14 +15,15 @@ from dynamo_lite._C import abi
 from dynamo_lite.capture.aggregates import has_items
 from dynamo_lite.capture.choices import parts_of
 from dynamo_lite.capture.eithers import Form, forms_of
-from dynamo_lite.capture.kinds_ahead import expected
-from dynamo_lite.capture.loop_code import even_steps, while_loops
+from dynamo_lite.capture.kinds_ahead import expected, kinds_of
+from dynamo_lite.capture.loop_code import even_steps, stored_names, while_loops
 from dynamo_lite.capture.loop_places import Name
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.places import Place, namespace
+from dynamo_lite.capture.restraints import Lesson
 from dynamo_lite.capture.state import Frame, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, EitherValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
@@ -73,13 +74,16 @@ def guess(
 def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     """Have one iteration run before the loop where a number is expected to be of another kind after it, and let those
     be of two kinds that are expected to be; once, and not where an earlier capture has taught it."""
-    if plan.looked_ahead or plan.refused or not plan.chain or plan.chain in tracer.restraints.lessons:
+    if plan.looked_ahead or plan.refused or not plan.chain:
         return
     plan.looked_ahead = True
     is_for = frame.code.instrs[header].op == "FOR_ITER"
     loop = natural_loop(frame.code, header, False) if is_for else while_loops(frame.code).get(header)
     if loop is None:
         return  # the call of a comprehension
+    plan.kinds = {name: kinds_of(frame.locals.get(name)) for name in stored_names(frame.code, loop)}
+    if plan.chain in tracer.restraints.lessons or _begin_as_elsewhere(tracer, plan):
+        return
 
     def name_of(variable: tuple[str, bool]) -> Any:
         name, is_global = variable
@@ -95,6 +99,29 @@ def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> No
         plan.guessed_eithers.add(name)
         if variable in found.kept:
             plan.fixed.add((name, 2))  # of the parts (eithers.py) the number of Python's
+
+
+def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan) -> bool:
+    """Begin a plan with what is known of the same loop in other loops, or inlined by other calls, where the locals that
+    matter were of the same kinds in front of it; whether there is such a one."""
+    others = {id(one): one for one in tracer.plans.values() if one is not plan and one.chain}
+    found: list[tuple[Any, LoopPlan | Lesson]] = [(one.chain, one) for one in others.values()]
+    found += reversed(tracer.restraints.lessons.items())
+    for chain, one in found:
+        eithers = one.eithers if isinstance(one, LoopPlan) else {}
+        matter = one.differing | eithers.keys()
+        if chain[0][:-1] != plan.chain[0][:-1] or not matter or not matter <= one.kinds.keys():
+            continue
+        if any(None in plan.kinds[name] or plan.kinds[name] != one.kinds[name] for name in matter):
+            continue
+        plan.peel, plan.differing, plan.eithers = one.peel, set(one.differing), dict(eithers)
+        plan.guessed_eithers |= eithers.keys()
+        plan.steps |= one.steps
+        plan.numbers |= one.numbers
+        plan.fixed |= one.fixed
+        plan.guessed |= one.steps.keys() | one.numbers
+        return True
+    return False
 
 
 def guess_differing(

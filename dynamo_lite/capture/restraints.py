@@ -51,6 +51,7 @@ class Lesson:
 
     peel: int = 0
     differing: set[str] = field(default_factory=set)
+    kinds: dict[str, set[Any]] = field(default_factory=dict)
     fixed: set[tuple[Any, ...]] = field(default_factory=set)
     numbers: set[tuple[Any, ...]] = field(default_factory=set)
     steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
