@@ -20,6 +20,7 @@ import numpy as np
 from dynamo_lite._C import generic_attributes, names_are_plain, own_attribute
 from dynamo_lite.capture.eithers import Form
 from dynamo_lite.capture.loop_code import always_run, exposed
+from dynamo_lite.capture.places import Place, namespace
 from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -47,7 +48,7 @@ from dynamo_lite.pycode import OPCODES, Code, Instr, decoded
 
 _INT, _FLOAT = "int", "float"  # Python's
 _NUMPY = "numpy"  # an array or scalar of which no more is known
-_NULL, _RANGE = "null", "range"
+_NULL, _RANGE, _UNBOUND = "null", "range", "unbound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,9 +316,23 @@ def _made(instr: Instr, taken: list[_Kind], variables: _Variables) -> list[_Kind
     return [None] * OPCODES[instr.op].effect.pushed(instr.arg)
 
 
-def kinds_of(value: Value | None) -> set[_Kind]:
-    """The kinds of numbers and arrays that a value may have; None among them where it may be something else."""
-    return {kind if isinstance(kind, _Array) or _is_number(kind) else None for kind in _kinds_of(value)}
+def kinds_before(tracer: Tracer, frame: Frame, loop: frozenset[int]) -> dict[str | Place, set[_Kind]]:
+    """The kinds that the variables that a loop stores to may have in front of it, of numbers, arrays and constants;
+    None among them where a variable may be something else."""
+    variables = _Variables(tracer, frame.namespace, frame.builtins, frame.locals)
+    instrs = (frame.code.instrs[at] for at in loop)
+    stores = dict.fromkeys((str(instr.arg), _STORES[instr.op]) for instr in instrs if instr.op in _STORES)
+    found: dict[str | Place, set[_Kind]] = {}
+    for name, is_global in stores:
+        is_there = is_global or frame.locals.get(name) is not None
+        kinds = {_telling(kind) for kind in variables.kinds(name, is_global)} if is_there else {_UNBOUND}
+        found[Place(namespace(tracer, frame.namespace).source, name) if is_global else name] = kinds
+    return found
+
+
+def _telling(kind: _Kind) -> _Kind:
+    """The kind, if it refers to nothing of the user's."""
+    return kind if isinstance(kind, _Array) or _is_number(kind) else None
 
 
 def _kinds_of(value: Value | None) -> set[_Kind]:
@@ -473,4 +488,4 @@ def _result(called: _Kind, given: Iterable[_Kind], variables: _Variables) -> _Ki
     return _NUMPY if is_numpy and called not in _PLAIN else None
 
 
-__all__ = ["Expected", "expected", "kinds_of"]
+__all__ = ["Expected", "expected", "kinds_before"]
