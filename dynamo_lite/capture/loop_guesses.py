@@ -119,7 +119,8 @@ def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan) -> bool:
         peels = bool(one.peel) and one.differing <= alike
         eithers, extents, places = {}, {}, {}
         if isinstance(one, LoopPlan):
-            eithers = {name: forms for name, forms in one.eithers.items() if name in alike}
+            if not one.unpeeled:  # NB: here it may be known that there is an iteration, and the kind after it
+                eithers = {name: forms for name, forms in one.eithers.items() if name in alike}
             extents = {path: set(axes) for path, axes in one.extents.items() if path[0] in alike}
             plan.own_extents |= {path for path in one.own_extents if path[0] in alike}
             plan.settled |= {path for path in one.settled if path[0] in alike}

@@ -47,7 +47,8 @@ def place_in(code: Code, index: int) -> tuple[str, Position, str]:
 @dataclass(eq=False, slots=True)
 class Lesson:
     """What a LoopPlan (state.py) of the latest capture knew of one loop in others (lessons.py). variables: of modules,
-    as places; attributes: by a local of the function that is captured, the names of the way, and its own. refused: as there; often: by how many captures, one after the other, for the same reason."""
+    as places; attributes: by a local of the function that is captured, the names of the way, and its own. refused: as
+    there; often: by how many captures, one after the other, for the same reason."""
 
     peel: int = 0
     differing: set[str] = field(default_factory=set)
