@@ -67,7 +67,8 @@ def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> 
                 continue
             if own in attempt.plan.settled or not _goes_on_changing(attempt, old, new):
                 return False
-            attempt.plan.extents.setdefault(path, set()).add(axis)
+            for plan in attempt.plans_for(path[0]):
+                plan.extents.setdefault(path, set()).add(axis)
             attempt.learned = True
         elif not tracer.varies(new) or (own in attempt.plan.doubtful and new == old):
             # It is another one after the first iteration alone, which runs before the loop; or none.
