@@ -19,6 +19,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -300,6 +301,32 @@ def test_timers_at_any_time() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
     assert lost == 0
+
+
+def until_time_is_over(x: Any) -> int:
+    n = i = 0
+    try:
+        while True:
+            if x[i % 3] > 0.5:
+                n += 1
+            n %= 1000
+            i += 1
+    except Timeout:
+        return i
+
+
+def test_loops_without_an_end_are_ended_in_their_try() -> None:
+    """Each of their iterations is segments that go on in the middle of one."""
+    signal.signal(signal.SIGALRM, raising)
+    fast = dynamo_lite.compile(until_time_is_over)
+    try:
+        for seconds in (2.0, 0.3, 0.3):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            with suppress(Timeout) if seconds > 1.0 else nullcontext():  # the first call is compiled
+                fast(np.array([0.0, 1.0, 0.0]))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def test_an_interrupt_while_a_running_loop_is_taken_over_is_of_a_line_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from dynamo_lite.pycode.code import (
     Position,
     UnsupportedCode,
     UnsupportedResume,
+    handled_alike,
     handlers_at,
     in_order,
     leaves_with,
@@ -73,10 +74,29 @@ def _behind_prologue(code: Code, most: int) -> int:
 
 
 def _before(code: Code, index: int) -> Instr:
-    """What a resume function has right before an instruction that it goes on with, and whose exceptions are handled:
-    what comes at a jump back there counts as raised by the instruction before, and so does from 3.12 on what the
-    function raises that it calls."""
+    """What a resume function has right before an instruction of `_raised_before`."""
     return Instr("NOP", position=code.instrs[index].position)
+
+
+def _raised_before(code: Code, jump: int) -> list[int]:
+    """The instructions of a resume function, of which instruction `jump` ends the prologue, that need a NOP before
+    them, from the last one on: what comes at a jump back counts as raised by the instruction before, and so does from
+    3.12 on what the function raises that it calls. Before where it goes on, and before what stood behind code that is
+    left out, that is handled elsewhere."""
+    begin = code.instrs[jump].target
+    again = {instr.target for at, instr in enumerate(code.instrs) if instr.target is not None and instr.target <= at}
+
+    def is_away(at: int) -> bool:
+        if at == begin:
+            return handlers_at(code, at) is not None
+        before = code.instrs[at - 1].op
+        return (before == "JUMP" or OPCODES[before].ends) and not handled_alike(code, at - 1, at)
+
+    return [
+        at
+        for at in reversed(range(jump + 1, len(code.instrs)))
+        if (at in again or code.instrs[at].op in _CALLS) and is_away(at)
+    ]
 
 
 @remembered
@@ -173,11 +193,8 @@ def resume_code(
     resumed = prune(resumed)
     used = {instr.arg for instr in resumed.instrs if OPCODES[instr.op].operand is Operand.CELL}
     resumed = replace(resumed, cellvars=tuple(name for name in code.cellvars if name in used))
-    begin = resumed.instrs[shift - 1].target
-    assert begin is not None
-    is_again = any(instr.target == begin for instr in resumed.instrs[begin:])
-    if handlers_at(resumed, begin) is not None and (is_again or resumed.instrs[begin].op in _CALLS):
-        resumed = _with_nop(resumed, begin, shift - 1)
+    for at in _raised_before(resumed, shift - 1):
+        resumed = _with_nop(resumed, at, shift - 1)
     if resumed.instrs[shift - 1].target == shift:
         resumed = remove(resumed, {shift - 1})
     try:
@@ -193,13 +210,15 @@ def _is_before(instr: Instr, after: Instr) -> bool:
 
 
 def _with_nop(code: Code, index: int, jump: int) -> Code:
-    """With a NOP before instruction `index`, to which no jump but the prologue's leads, instruction `jump`."""
+    """With a NOP before instruction `index`, to which no jump leads but the prologue's, instruction `jump`, if that
+    goes on there."""
 
     def moved(place: int) -> int:
         return place + (place >= index)
 
     instrs = [instr if instr.target is None else replace(instr, target=moved(instr.target)) for instr in code.instrs]
-    instrs[jump] = code.instrs[jump]
+    if code.instrs[jump].target == index:
+        instrs[jump] = code.instrs[jump]
     instrs.insert(index, _before(code, index))
     entries = (
         ExceptionEntry(

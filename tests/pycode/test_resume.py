@@ -18,6 +18,7 @@ from dynamo_lite.pycode import (
     decode,
     decoded,
     encode,
+    handled_alike,
     handlers_at,
     liveness,
     null_below_callable,
@@ -202,6 +203,34 @@ def test_resuming_a_resume_function_at_the_same_place_is_a_fixpoint():
             assert resume_code(within, place, stack, names) == once
             compared += 1
     assert compared > 500
+
+
+def test_what_comes_at_a_jump_back_is_handled_as_in_the_loop():
+    """It counts as raised by what stands before the loop's head: not by the prologue, where a function goes on in the
+    loop."""
+
+    def looped(x, n):
+        try:
+            while True:
+                if x[n % 3] == 1:
+                    n += 1
+                n += 1
+                while n % 5:
+                    if n in x:
+                        n += x[0]
+                    n += 2
+        except KeyError:
+            return n
+
+    code = decode(looped.__code__)
+    compared = 0
+    for index, stack, names in places(code):
+        within = decode(resume_code(code, index, stack, names))
+        for at, instr in enumerate(within.instrs):
+            if instr.target is not None and instr.target <= at and handlers_at(within, instr.target) is not None:
+                assert handled_alike(within, instr.target - 1, instr.target), (index, str(within))
+                compared += 1
+    assert compared > 20
 
 
 def function_of(code: types.CodeType, **names: object) -> types.FunctionType:
