@@ -117,6 +117,32 @@ def test_a_timeout_while_a_kernel_is_compiled_is_raised(monkeypatch: pytest.Monk
     assert fast.stats()["plain_calls"] <= 1  # where the kernel took long the first call declined
 
 
+def handles_in_loop(x: float, n: int) -> tuple[float, str]:
+    try:
+        for _ in range(n):
+            x = x + sum([x * 0.5 for _ in range(5)]) * 1e-9
+    except Timeout:
+        return x, "handled"
+    return x, "not interrupted"
+
+
+def test_a_timeout_while_a_loop_is_compiled_is_handled_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, sent = kernel_compiler._compile_machine, []
+
+    def interrupted(*args: Any) -> Any:
+        if not sent:
+            sent.append(True)
+            send_signal()
+            time.sleep(0.06)  # longer than interrupts wait
+        return compiled(*args)
+
+    signal.signal(signal.SIGUSR1, raising)
+    fast = dynamo_lite.compile(handles_in_loop, options={"cost_model": False})
+    monkeypatch.setattr(kernel_compiler, "_compile_machine", interrupted)
+    assert fast(1.5, 10**7)[1] == "handled"
+    assert sent
+
+
 def test_a_handler_that_returns_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     signal.signal(signal.SIGUSR1, lambda _, frame: seen.append(frame.f_code.co_name))
