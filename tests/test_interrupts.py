@@ -341,10 +341,25 @@ def until_time_is_over(x: Any) -> int:
         return i
 
 
-def test_loops_without_an_end_are_ended_in_their_try() -> None:
-    """Each of their iterations is segments that go on in the middle of one."""
+def until_time_is_over_with_another_try(x: Any) -> int:
+    n = i = 0
+    try:
+        while i < 10**9:
+            try:
+                i += 1
+                n += x[i % 4] > 0.5
+            except IndexError:
+                i += 1
+    except Timeout:
+        pass
+    return i
+
+
+@pytest.mark.parametrize("function", [until_time_is_over, until_time_is_over_with_another_try])
+def test_long_loops_are_ended_in_their_try(function: Callable[[Any], int]) -> None:
+    """Each of their iterations is segments, or plain code, that goes on in the middle of one."""
     signal.signal(signal.SIGALRM, raising)
-    fast = dynamo_lite.compile(until_time_is_over)
+    fast = dynamo_lite.compile(function, options={"cost_model": False})
     try:
         for seconds in (2.0, 0.3, 0.3):
             signal.setitimer(signal.ITIMER_REAL, seconds)
