@@ -411,3 +411,14 @@ def sequence_given_to_a_type(x: Array, kind: Any) -> Any:
     if kind is np.int8:
         return np.int8((x[0] * 1.0, x[1])), np.int8([3, 4])
     return np.int64(np.divmod(x[0], 2))
+
+
+@found(([], {"a": 1}, np.ones(3)), ({}, {"a": 1}, np.ones(3)), ({}, [], np.ones(3)))
+def method_that_lists_do_not_have_in_a_try(one: Any, other: dict[str, int], x: Array) -> tuple[Any, ...]:
+    """Of lists and dicts that are about to change, only the type is looked at: it has to have the method."""
+    try:
+        one.update(other)
+        other["a"] += 1
+    except (AttributeError, ValueError):
+        x = x + 1.0
+    return one, other, x * 2.0
