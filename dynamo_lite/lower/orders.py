@@ -53,8 +53,8 @@ class Orders:
             if array is not None and array.kind is NodeKind.INPUT and array.params["index"] in self.lies
         }
         if PACKED in order or ranks - {rank}:
-            return all(one == tuple(range(len(one))) for one in found if one is not None) and None not in found
-        return len(found) <= 1 and None not in found
+            return all(map(_is_c_order, found)) and not any(map(is_turned, order))
+        return len(found) <= 1 and None not in found and not (any(map(_is_c_order, found)) and any(map(is_turned, order)))
 
     def is_common(self, order: Order) -> bool:
         """Whether arrays, C order among them or not, have one order as far as it is known how they lie now: in a body
@@ -64,7 +64,7 @@ class Orders:
         arrays = [array for array in order if array is not None]
         found = {self.inside.get(array.params["index"], ()) for array in arrays if array.kind is NodeKind.INPUT} - {()}
         if PACKED in order:
-            return all(one is not None and one == tuple(range(len(one))) for one in found)
+            return all(map(_is_c_order, found)) and not any(map(is_turned, order))
         return len(found) <= 1 and None not in found
 
     def forget(self) -> None:
@@ -250,8 +250,14 @@ def is_shown(array: Node) -> bool:
     return array.kind is NodeKind.INPUT or array.op in ("basic_index", "transpose")
 
 
-def is_turned(array: Node) -> bool:
+def _is_c_order(lies: tuple[int, ...] | None) -> bool:
+    return lies is not None and lies == tuple(range(len(lies)))
+
+
+def is_turned(array: Node | None) -> bool:
     """Whether an array surely lies in another order than C: x[:, k], of which NumPy puts the axes of `k` in front."""
+    if array is None:
+        return False
     array = root(array)
     if array.op != "advanced_index":
         return False

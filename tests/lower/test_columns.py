@@ -496,3 +496,19 @@ def test_vectors_that_become_few() -> None:
             conditions=conditions,
             variants=[copies_of(*one) for one in variants],
         )
+
+
+def test_what_is_gathered_behind_an_axis_lies_otherwise() -> None:
+    """x[:, k] has the axis of k in front in memory: no program is made that needs it in C order, and would decline."""
+
+    def bones(x: Any, parents: Any) -> Any:
+        d = x[:, 1:] - x[:, parents[1:]]
+        return x[:, 1:] + np.cross(d, x[:, parents[1:]]) + np.cross(d, x[:, 1:]) * d
+
+    x, parents = np.random.default_rng(2).normal(size=(40, 17, 3)), np.arange(17) // 2
+    check(bones, x, parents)
+    check(bones, np.asfortranarray(x), parents)
+    fast = dynamo_lite.compile(bones, options={"cost_model": False})
+    for _ in range(3):
+        fast(x, parents)
+    assert fast.stats()["declines"] == 0 and fast.stats()["native_calls"] == 3
