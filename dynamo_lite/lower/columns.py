@@ -151,7 +151,9 @@ class _Taker:
         if len(shape) not in RANKS:
             return False
         width = shape.pop(self.axis)
-        return type(width) is int and 1 <= width <= ONE_BY_ONE and all(_is_long(size) for size in shape)
+        if not (type(width) is int and 1 <= width <= ONE_BY_ONE and any(map(_is_long, shape))):
+            return False
+        return all(_is_long(size) or size == 1 for size in shape)
 
     def is_flat(self, node: Node) -> bool:
         """Whether a node that may be taken lacks the axis: it is a column."""

@@ -512,3 +512,24 @@ def test_what_is_gathered_behind_an_axis_lies_otherwise() -> None:
     for _ in range(3):
         fast(x, parents)
     assert fast.stats()["declines"] == 0 and fast.stats()["native_calls"] == 3
+
+
+@pytest.mark.parametrize("shape", [(20, 1, 3), (1, 20, 3), (2, 1, 3), (3, 1, 20), (3, 20, 1), (1, 1, 3), (20, 1)])
+def test_axes_of_one_element_beside_short_ones(shape: tuple[int, ...]) -> None:
+    def turned(x: Any, y: Any) -> Any:
+        return x + np.cross(x, y) * 2.0, np.cross(x * 2.0, y)
+
+    def lengths(x: Any, y: Any) -> Any:
+        return x / np.sqrt(np.sum(x * x, axis=-1, keepdims=True)), (x * y).sum(-1), (x * y).sum(axis=0)
+
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=(2, *shape))
+    wide = random.normal(size=(2 * shape[0], *shape[1:]))[::2]
+    backwards = random.normal(size=shape[::-1]).transpose()
+    for first in (x, np.asfortranarray(x), wide, backwards):
+        for second in (y, np.asfortranarray(y), y[:1]):
+            check(lengths, first, second)
+            if shape[-1] == 3:
+                check(turned, first, second)
+    if shape == (20, 1, 3):
+        assert "cross" not in lowered(turned, x, y)
