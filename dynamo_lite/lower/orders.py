@@ -52,9 +52,10 @@ class Orders:
             for array in order
             if array is not None and array.kind is NodeKind.INPUT and array.params["index"] in self.lies
         }
+        is_one_turned = any(map(is_turned, order))
         if PACKED in order or ranks - {rank}:
-            return all(map(_is_c_order, found)) and not any(map(is_turned, order))
-        return len(found) <= 1 and None not in found and not (any(map(_is_c_order, found)) and any(map(is_turned, order)))
+            return all(map(_is_c_order, found)) and not is_one_turned
+        return len(found) <= 1 and None not in found and not (is_one_turned and any(map(_is_c_order, found)))
 
     def is_common(self, order: Order) -> bool:
         """Whether arrays, C order among them or not, have one order as far as it is known how they lie now: in a body

@@ -533,3 +533,32 @@ def test_axes_of_one_element_beside_short_ones(shape: tuple[int, ...]) -> None:
                 check(turned, first, second)
     if shape == (20, 1, 3):
         assert "cross" not in lowered(turned, x, y)
+
+
+def test_columns_that_are_joined_as_arrays() -> None:
+    """x[..., 1:2] * y[..., 2:3] beside others in np.concatenate, as quaternions are multiplied."""
+
+    def across(a: Any, b: Any) -> Any:
+        return np.concatenate(
+            [
+                a[..., 1:2] * b[..., 2:3] - a[..., 2:3] * b[..., 1:2],
+                a[..., 2:3] * b[..., 0:1] - a[..., 0:1] * b[..., 2:3],
+                a[..., 0:1] * b[..., 1:2] - a[..., 1:2] * b[..., 0:1],
+            ],
+            axis=-1,
+        )
+
+    def turned(q: Any, x: Any) -> Any:
+        t = 2.0 * across(q[..., 1:], x)
+        return x + q[..., :1] * t + across(q[..., 1:], t), t
+
+    random = np.random.default_rng(4)
+    for shape in ((30,), (30, 1), (1, 30), (30, 2), (2, 30), (1,), (0,)):
+        q, x = random.normal(size=(*shape, 4)), random.normal(size=(*shape, 3)).astype("f4")
+        q.reshape(-1)[:1] = np.nan
+        for lie in (np.ascontiguousarray, np.asfortranarray):
+            check(turned, lie(q), x)
+            check(turned, lie(q), lie(x).astype("f8"))
+            check(turned, q[::-1], lie(x)[::-1])
+    q, x = random.normal(size=(300, 4)), random.normal(size=(300, 3))
+    assert "[s0, 3] = multiply" not in lowered(lambda q, x: turned(q, x)[0], q, x)
