@@ -107,12 +107,11 @@ def test_reads_of_an_axis_of_known_length_go() -> None:
         return x * 2.0
 
     def outside(x: Any) -> Any:
-        np.empty((x.shape[0] - 1, 3))
         x[2]
-        return x
+        return x * 2.0
 
     assert left(program, np.ones(9)) == ["multiply"]
-    assert {"empty", "basic_index"} <= set(left(outside, np.ones(9)))
+    assert left(outside, np.ones(9)) == ["basic_index", "multiply"]
 
 
 def test_stores_stay() -> None:
