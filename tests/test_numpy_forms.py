@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -25,11 +26,39 @@ EDGES = np.linspace(-2.0, 2.0, 9)
 HOLED = np.where(M > 1.0, np.nan, M)
 NOTHING = np.where(np.arange(8) == 2, np.nan, M)
 
+
+def _changed_copies(m: Any) -> Any:
+    first, second = copy.copy(m), copy.deepcopy(m)
+    first += 1.0
+    second[0] = first[1]
+    return first, second, m * 2.0
+
+
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "tensordot": (lambda m, q: (np.tensordot(m, m, ([1], [1])), np.tensordot(q, q), np.tensordot(q, q, 1)), (M, Q)),
     "tensordot of cubes": (lambda c, m: (np.tensordot(c, c, ((0, 2), (0, 2))), np.tensordot(c, c, 0)), (CUBE, M)),
     "tensordot of all": (lambda c: np.tensordot(c, c, 3), (CUBE,)),
     "tensordot of ints": (lambda i: np.tensordot(i.reshape(5, 8), i[:8], axes=(1, 0)), (INTS,)),
+    "copies": (lambda m, c: (copy.copy(m.T), copy.deepcopy(c[::2, ::-1]), copy.copy(m[0, 0:0])), (M, CUBE)),
+    "copies that are changed": (_changed_copies, (M,)),
+    "linspace of other dtypes": (
+        lambda v: (np.linspace(0, 1, 7, dtype=np.float32) * v[0], np.linspace(9, -9, len(v), False, dtype="i4")),
+        (V,),
+    ),
+    "limits of scalars": (
+        lambda v, i: (np.finfo(v[0]).eps, np.finfo(v.ravel()[1]).tiny * v, np.iinfo(i[0]).max),
+        (V, INTS),
+    ),
+    "on the only device": (
+        lambda v, m: (
+            np.zeros((3, len(v)), device="cpu"),
+            np.full_like(m, 0.5, device="cpu"),
+            np.astype(m, np.float32, device="cpu"),
+            np.arange(len(v), device="cpu"),
+            np.asarray(v, device="cpu"),
+        ),
+        (V, M),
+    ),
     "rot90": (lambda m: tuple(np.rot90(m, k) for k in (-1, 0, 1, 2, 3, 4)), (M,)),
     "rot90 in axes": (lambda c: (np.rot90(c, 1, (1, 2)), np.rot90(c, k=3, axes=(2, 0))), (CUBE,)),
     "rollaxis": (

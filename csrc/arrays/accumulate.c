@@ -66,7 +66,7 @@ dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_in
 /* ---- whole arrays ---- */
 
 /* `rows` vectors of n elements each, packed one behind the other, and along the first axis of `outer` packed matrices of n
- * rows and `inner` columns; whether a NaN came out. */
+ * rows and `inner` columns; whether a NaN came out. `out` may be `x`. */
 #define ACCUMULATE_ALL(type, name, sign)                                                                               \
     static int rows_##name(type *out, const type *x, npy_intp rows, npy_intp n)                                        \
     {                                                                                                                  \
@@ -96,10 +96,17 @@ dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_in
     {                                                                                                                  \
         int unusual = 0;                                                                                               \
         for (; outer > 0; outer--, x += n * inner, out += n * inner) {                                                 \
-            memcpy(out, x, (size_t)inner * sizeof *out);                                                               \
+            memmove(out, x, (size_t)inner * sizeof *out);                                                              \
             for (npy_intp i = 1; i < n; i++) {                                                                         \
-                const type *restrict before = out + (i - 1) * inner, *restrict next = x + i * inner;                   \
+                const type *restrict before = out + (i - 1) * inner;                                                   \
                 type *restrict sums = out + i * inner;                                                                 \
+                if (x == out) {                                                                                        \
+                    for (npy_intp k = 0; k < inner; k++) {                                                             \
+                        sums[k] = before[k] sign sums[k];                                                              \
+                    }                                                                                                  \
+                    continue;                                                                                          \
+                }                                                                                                      \
+                const type *restrict next = x + i * inner;                                                             \
                 for (npy_intp k = 0; k < inner; k++) {                                                                 \
                     sums[k] = before[k] sign next[k];                                                                  \
                 }                                                                                                      \
@@ -156,7 +163,7 @@ ACCUMULATE_ALL(uint64_t, int_product, *)
                 }                                                                                                      \
                 continue;                                                                                              \
             }                                                                                                          \
-            memcpy(out, x, (size_t)inner * sizeof *out);                                                               \
+            memmove(out, x, (size_t)inner * sizeof *out);                                                              \
             for (npy_intp k = inner; k < n * inner; k++) {                                                             \
                 out[k] = next_##name(out[k - inner], x[k], &unusual);                                                  \
             }                                                                                                          \
@@ -206,28 +213,64 @@ find_all(int type_num, Which which)
     return NULL;
 }
 
+/* An array that owns its elements, lies without gaps and in the order of axes of x, whatever the signs of its strides: so
+ * does what NumPy's iterator makes for x. Before `outer` and after `inner` go the elements of the other axes, as they lie.
+ * copy: with x's elements. NULL, maybe without an error, where that order is not plain. */
+static PyArrayObject *
+laid_out_like(PyArrayObject *x, Py_ssize_t axis, int copy, npy_intp *outer, npy_intp *inner)
+{
+    npy_intp nd = PyArray_NDIM(x), mine = PyArray_STRIDE(x, (int)axis);
+    *outer = *inner = 1;
+    for (int i = 0; i < nd; i++) {
+        npy_intp size = PyArray_DIM(x, i), stride = PyArray_STRIDE(x, i);
+        if ((size == 1 || stride == 0) && nd > 1) {
+            return NULL; /* NumPy's iterator gives such an axis a stride of its own */
+        }
+        for (int k = 0; k < i; k++) {
+            if (stride == PyArray_STRIDE(x, k) || stride == -PyArray_STRIDE(x, k)) {
+                return NULL;
+            }
+        }
+        if (i != axis) {
+            *(Py_ABS(stride) > Py_ABS(mine) ? outer : inner) *= size;
+        }
+    }
+    return (PyArrayObject *)(copy ? PyArray_NewCopy(x, NPY_KEEPORDER) : PyArray_NewLikeArray(x, NPY_KEEPORDER, NULL, 0));
+}
+
+/* Whether all NaNs of x are alike, so that it does not matter which of two NumPy keeps. */
+static int
+are_nans_known(PyArrayObject *x, int copy)
+{
+    PyArrayObject *packed = (PyArrayObject *)(copy ? PyArray_NewCopy(x, NPY_KEEPORDER) : Py_NewRef((PyObject *)x));
+    if (packed == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    DlAlike nans = {.bytes = (int)PyArray_ITEMSIZE(x)};
+    Py_BEGIN_ALLOW_THREADS
+    dl_alike_look(&nans, PyArray_DATA(packed), PyArray_SIZE(packed), nans.bytes);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(packed);
+    return dl_alike_known(&nans);
+}
+
 /* A fresh array of x's accumulated elements; NULL without an error where NumPy is asked: it has a warning to give, or one
- * of two NaNs to keep, or x lies otherwise, so that NumPy chooses how the result lies. */
+ * of two NaNs to keep, or it chooses how the result lies by more than the order of x's axes. */
 static PyArrayObject *
 accumulated(PyObject *object, Py_ssize_t axis, Which which)
 {
     PyArrayObject *x = (PyArrayObject *)object;
-    if (!dl_is_packed_array(object) || PyArray_SIZE(x) == 0) {
+    if (!PyArray_CheckExact(object) || !PyArray_ISBEHAVED_RO(x) || PyArray_SIZE(x) == 0) {
         return NULL;
     }
     AccumulateAll run = find_all(PyArray_TYPE(x), which);
-    npy_intp outer = 1, inner = 1, nd = PyArray_NDIM(x);
-    if (run == NULL || axis < 0 || axis >= nd) {
+    if (run == NULL || axis < 0 || axis >= PyArray_NDIM(x)) {
         return NULL;
     }
-    for (npy_intp i = 0; i < nd; i++) {
-        if (PyArray_DIM(x, i) == 1 && nd > 1) {
-            return NULL; /* NumPy's iterator gives such an axis a stride of its own */
-        }
-        outer *= i < axis ? PyArray_DIM(x, i) : 1;
-        inner *= i > axis ? PyArray_DIM(x, i) : 1;
-    }
-    PyArrayObject *out = (PyArrayObject *)PyArray_SimpleNew((int)nd, PyArray_DIMS(x), PyArray_TYPE(x));
+    npy_intp outer, inner;
+    int copy = !dl_is_packed_array(object);
+    PyArrayObject *out = laid_out_like(x, axis, copy, &outer, &inner);
     if (out == NULL) {
         return NULL;
     }
@@ -235,15 +278,13 @@ accumulated(PyObject *object, Py_ssize_t axis, Which which)
     int unusual;
     Py_BEGIN_ALLOW_THREADS /* as NumPy does: nobody else knows `out` */
     dl_fp_set(0);
-    unusual = run(PyArray_DATA(out), PyArray_DATA(x), outer, PyArray_DIM(x, axis), inner);
+    unusual = run(PyArray_DATA(out), PyArray_DATA(copy ? out : x), outer, PyArray_DIM(x, (int)axis), inner);
     met = dl_fp_get();
-    if (unusual && !met && which <= MULTIPLY) { /* only where a type has NaNs */
-        DlAlike nans = {.bytes = (int)PyArray_ITEMSIZE(x)};
-        dl_alike_look(&nans, PyArray_DATA(x), PyArray_SIZE(x), nans.bytes);
-        unusual = !dl_alike_known(&nans);
-    }
     dl_fp_set(before);
     Py_END_ALLOW_THREADS
+    if (unusual && !met && which <= MULTIPLY) { /* only where a type has NaNs */
+        unusual = !are_nans_known(x, copy);
+    }
     if (unusual || met) {
         Py_CLEAR(out);
     }

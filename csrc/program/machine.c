@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "memory/arrays.h"
+#include "memory/memory.h"
 #include "builder/build.h"
 #include "kernels/fold.h"
 #include "fpflags.h"
@@ -79,15 +80,30 @@ look(npy_intp *block)
 
 /* ---- what the code calls ---- */
 
+/* Let go of a room's memory, which begins within a block of the pool's: one as large as an array would be mapped anew
+ * in each run, and each of its pages would cost a fault. */
+static void
+leave_room(char *memory)
+{
+    if (memory != NULL) {
+        dl_memory_give(((void **)memory)[-1]);
+    }
+}
+
 /* Memory of more than so many bytes; NULL where there is none. */
 static char *
-room(npy_intp *block, npy_intp number, npy_intp bytes)
+room(npy_intp *words, npy_intp number, npy_intp bytes)
 {
-    DlRoom *own = &(dl_machine_run_of(block))->rooms[number];
+    DlRoom *own = &(dl_machine_run_of(words))->rooms[number];
     if (own->memory == NULL || own->bytes <= bytes) {
-        free(own->memory);
+        leave_room(own->memory);
         own->bytes = (2 * bytes / DL_SCRATCH_ALIGNMENT + 1) * DL_SCRATCH_ALIGNMENT;
-        own->memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)own->bytes);
+        void *block = dl_memory_take((size_t)own->bytes + DL_SCRATCH_ALIGNMENT + sizeof(void *));
+        uintptr_t begin = (uintptr_t)block + sizeof(void *) + DL_SCRATCH_ALIGNMENT - 1;
+        own->memory = block ? (char *)(begin - begin % DL_SCRATCH_ALIGNMENT) : NULL;
+        if (own->memory != NULL) {
+            ((void **)own->memory)[-1] = block;
+        }
         own->bytes = own->memory ? own->bytes : 0; /* NB: rooms of small.c outlive the run that there was no memory for */
     }
     return own->memory;
@@ -675,7 +691,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     }
     status = status ? status : take_results(run, step, results, &watch);
     for (int i = 0; i < self->n_rooms; i++) {
-        free(watch.rooms[i].memory);
+        leave_room(watch.rooms[i].memory);
     }
     for (npy_intp i = 0; i < watch.n_made; i++) {
         Py_XDECREF(watch.made[i]);

@@ -5,6 +5,7 @@ Enters a call's values; leaves those of its results. What NumPy computes with ar
 
 from __future__ import annotations
 
+import copy
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import masks, numpy_rules
-from dynamo_lite.capture.call_rules import Args, Kwargs, call, only, rule
+from dynamo_lite.capture.call_rules import RULES, Args, Kwargs, Rule, call, only, rule
 from dynamo_lite.capture.choices import as_number_here, data_condition
 from dynamo_lite.capture.handlers.containers import get_item, set_item
 from dynamo_lite.capture.handlers.operators import compare
@@ -64,6 +65,20 @@ def _meshgrid(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             part = wide
         made.append(numpy_rules.call_method(machine, part, "copy", [], {}))
     return SequenceValue(None, tuple, made)
+
+
+def _copying(function: Any) -> Rule:
+    def copied(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        """Of an array it is a call of the array's method, which keeps the order of axes in both cases."""
+        array = machine.realised(args[0]) if len(args) == 1 and not kwargs else None
+        if isinstance(array, ArrayValue) and not array.node.array_type.scalar:
+            return numpy_rules.call_method(machine, array, "__copy__", [], {})
+        return machine.call_python(function, constant(function), args, kwargs)
+
+    return copied
+
+
+RULES[copy.copy], RULES[copy.deepcopy] = _copying(copy.copy), _copying(copy.deepcopy)
 
 
 @rule(np.kron)

@@ -10,6 +10,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %insert: float64[s0+1] = insert(%x, 0, 2.0)          ->  %e = empty; store(%e[:1], 2.0); store(%e[1:], %x)
     %repeat: float64[2*s0] = repeat(%x, 2)               ->  %e = empty; store(%e[::2], %x); store(%e[1::2], %x)
     %tile: float64[2*s0] = tile(%x, 2)                   ->  %e = empty[2, s0]; store(%e, %x); %e.reshape(2*s0)
+    %tile: float64[s0, 3] = tile(%x[:, newaxis], (1, 3)) ->  copy(broadcast_to(%x[:, newaxis], (s0, 3)), order=C)
     %i: float64[s0, 2] = advanced_index(%x[:, [2, 0]])   ->  %e = empty[2, s0]; store(%e[0], %x[:, 2]); ...; %e.T
 
 A part is then computed straight into its place, and a view that lies in one part is a view of that part
@@ -28,7 +29,7 @@ import numpy as np
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.rewrite import origins, replace_uses, written_by
+from dynamo_lite.graph.rewrite import hands_out, origins, replace_uses, users, written_by
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.orders import PACKED, Orders
@@ -50,7 +51,7 @@ WHOLE = (None, None, None)
 
 def assemble(graph: Graph, orders: Orders) -> None:
     """Rewrite every node that puts a few arrays or numbers together."""
-    maker = _Assembler(graph, orders, written_by(graph.nodes))
+    maker = _Assembler(graph, orders, written_by(graph.nodes), _handed_out(graph))
     rules = {
         "array_of": maker.array_of,
         "stack": maker.stack,
@@ -77,11 +78,19 @@ def assemble(graph: Graph, orders: Orders) -> None:
     replace_uses(graph, replaced)
 
 
+def _handed_out(graph: Graph) -> set[Node]:
+    """The arrays of np.tile of which it may be seen that they are views."""
+    tiles = [node for node in graph.nodes if node.op == "tile"]
+    uses = users(graph) if tiles else {}
+    return {node for node in tiles if node in graph.outputs or any(map(hands_out, uses[node]))}
+
+
 @dataclass(eq=False, slots=True)
 class _Assembler:
     graph: Graph
     orders: Orders
     written: set[Node]
+    handed_out: set[Node]
 
     # What the rules are made of
 
@@ -359,6 +368,8 @@ class _Assembler:
         axis = 0 if axis is None and len(shape) == 1 else axis
         if axis is None or x.array_type.scalar or dtype.kind not in "biufc":
             return None
+        if shape[axis] == 1 and len(shape) > 1 and self.orders.lies is not None:
+            return self.spread(x, node)
         if type(times) is not int or not 0 < times <= MOST_REPEATED:
             return None
         if not all(map(self.is_settled, (*shape, *node.array_type.shape))):
@@ -369,10 +380,17 @@ class _Assembler:
         return made
 
     def tile(self, node: Node) -> Node | None:
-        """Of a vector np.tile makes a matrix with so many rows, and hands out a view of it in another shape."""
+        """Of a vector np.tile makes a matrix with so many rows, and hands out a view of it in another shape. What is
+        repeated along axes of one element alone is a copy of a view."""
         (x,) = node.args
         times = [one for one in node.params["reps"] if one != 1]
         assert isinstance(x, Node)
+        if node.array_type.dtype.kind in "biufc" and self.is_spread(x, node.params["reps"]):
+            made = self.spread(x, node)
+            if node not in self.handed_out:
+                return made
+            params = {"shape": node.array_type.shape}
+            return self.graph.add_call("reshape", (made,), params, node.array_type, node.location)
         if x.array_type.ndim != 1 or len(times) != 1 or node.array_type.dtype.kind not in "biufc":
             return None
         (size,) = x.array_type.shape
@@ -382,6 +400,26 @@ class _Assembler:
         self.store(made, x, node)
         params = {"shape": node.array_type.shape}
         return self.graph.add_call("reshape", (made,), params, node.array_type, node.location)
+
+    def is_spread(self, x: Node, reps: Sequence[Scalar]) -> bool:
+        """Whether an array is repeated along axes of one element, or new ones, and surely so along one of them: else
+        np.tile keeps its order of axes."""
+        shape = x.array_type.shape
+        if self.orders.lies is None:  # a body's code knows vectors
+            return False
+        rank = max(len(shape), len(reps))
+        sizes, times = (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(reps)) + tuple(reps)
+        if not all(size == 1 or many == 1 for size, many in zip(sizes, times, strict=True)):
+            return False
+        if not all(self.holds("ge", many, 1) for many in times):  # NB: an empty one has the strides of no other
+            return False
+        return any(self.holds("ne", many, 1) for many in times)
+
+    def spread(self, x: Node, node: Node) -> Node:
+        """A copy in C order of `x`, as it is seen where it goes along axes of one element."""
+        type_ = ArrayType(node.array_type.dtype, node.array_type.shape)
+        wide = self.graph.add_call("broadcast_to", (x,), {"shape": type_.shape}, type_, node.location)
+        return self.graph.add_call("copy", (wide,), {"order": "C"}, type_, node.location)
 
     def picked(self, node: Node) -> Node | None:
         """A few constant places along a short axis, `x[:, [2, 0]]`. NumPy puts the index's axis in front in memory;

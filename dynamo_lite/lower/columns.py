@@ -94,14 +94,41 @@ class _Taker:
         if self.is_cross(node) or self.is_fold(node):
             return True
         reads = any(arg in self.assembled for arg in node.args if isinstance(arg, Node))
-        return reads and self.has_columns(node)
+        return (reads or self.is_put_in(node)) and self.has_columns(node)
+
+    def is_put_in(self, node: Node) -> bool:
+        """Whether a node is stored as a column of an array that is put together of such, `x[:, 1:2] = node`."""
+        targets = [user.args[0] for user in self.uses[node] if user.kind is NodeKind.STORE and user.args[1] is node]
+        return any(isinstance(view, Node) and self.column_of(view) is not None for view in targets)
+
+    def column_of(self, view: Node) -> tuple[Node, int] | None:
+        """The array that is put together of columns, and the number of the one that a view shows as an array."""
+        source = view.args[0] if view.op == "basic_index" else None
+        if source not in self.assembled or not isinstance(source, Node) or type(self.entry(view)) is int:
+            return None
+        number = self.number_of(view, source)
+        return None if number is None else (source, number)
+
+    def number_of(self, view: Node, source: Node) -> int | None:
+        """Which column of an array a view shows: x[:, 1] or x[:, 1:2]."""
+        entry, width = self.entry(view), self.width_of(source)
+        if view.params["index"] != self.index(entry, source.array_type.ndim):
+            return None
+        if type(entry) is int:
+            return entry
+        if not _is_constant_slice(entry):
+            return None
+        start, stop, step = slice(*entry).indices(width)
+        return start if step == 1 and stop - start == 1 else None
 
     def find_assembled(self) -> set[Node]:
-        found = {node for node in self.graph.nodes if node.op in ("empty", "empty_like") and self.is_short(node)}
+        ops = ("empty", "empty_like", "empty_bordered")
+        found = {node for node in self.graph.nodes if node.op in ops and self.is_short(node)}
         for node in self.graph.nodes:
             view = node.args[0] if node.kind is NodeKind.STORE else None
             source = view.args[0] if isinstance(view, Node) and view.op == "basic_index" else None
-            if not (isinstance(view, Node) and isinstance(source, Node) and self.is_column_of(view, source)):
+            is_part = isinstance(view, Node) and isinstance(source, Node) and source in found
+            if not is_part or self.number_of(view, source) is None:  # type: ignore[arg-type]
                 found -= written(node)
         return found
 
@@ -151,7 +178,9 @@ class _Taker:
         if len(shape) not in RANKS:
             return False
         width = shape.pop(self.axis)
-        return type(width) is int and 1 <= width <= ONE_BY_ONE and all(_is_long(size) for size in shape)
+        if not (type(width) is int and 1 <= width <= ONE_BY_ONE and any(map(_is_long, shape))):
+            return False
+        return all(_is_long(size) or size == 1 for size in shape)
 
     def is_flat(self, node: Node) -> bool:
         """Whether a node that may be taken lacks the axis: it is a column."""
@@ -177,10 +206,6 @@ class _Taker:
     def index(self, entry: Any, rank: int) -> tuple[Any, ...]:
         whole = (WHOLE,) * (rank - 1)
         return (*whole, entry) if self.axis else (entry, *whole)
-
-    def is_column_of(self, view: Node, source: Node) -> bool:
-        entry = self.entry(view)
-        return type(entry) is int and view.params["index"] == self.index(entry, source.array_type.ndim)
 
     def picks(self, node: Node) -> bool:
         """Whether a node takes columns of an array that is computed by columns: one, or some next to each other."""
@@ -253,7 +278,7 @@ class _Taker:
 
     def reads_values(self, user: Node, node: Node) -> bool:
         """Whether a user cannot tell a view from a value."""
-        if user in self.taken:
+        if user in self.taken or self.takes_columns(user, node):
             return True
         if not self.is_flat(node):
             return False
@@ -445,7 +470,10 @@ class _Taker:
 
     def fill(self, array: Node, parts: list[Node], node: Node) -> None:
         type_ = self.rows_of(array.array_type)
-        for place, part in enumerate(parts):
+        column = self.column_of(array)
+        if column is not None:
+            array, first = column
+        for place, part in enumerate(parts, 0 if column is None else first):
             params = {"index": self.index(place, array.array_type.ndim), "scalar": False}
             view = self.graph.add_call("basic_index", (array,), params, type_, node.location)
             self.graph.add_store(view, part, node.location)

@@ -48,9 +48,10 @@ class Orders:
             return False
         ranks = {array.array_type.ndim for array in order if array is not None}
         found = self.found(order)
+        is_one_turned = any(map(is_turned, order))
         if PACKED in order or ranks - {rank}:
-            return all(one == tuple(range(len(one))) for one in found if one is not None) and None not in found
-        return len(found) <= 1 and None not in found
+            return all(map(_is_c_order, found)) and not is_one_turned
+        return len(found) <= 1 and None not in found and not (is_one_turned and any(map(_is_c_order, found)))
 
     def is_common(self, order: Order) -> bool:
         """Whether arrays, C order among them or not, have one order as far as it is known how they lie now: in a body
@@ -59,7 +60,7 @@ class Orders:
             return self.may_have(order, max((array.array_type.ndim for array in order if array is not None), default=0))
         found = self.found(order)
         if PACKED in order:
-            return all(one is not None and one == tuple(range(len(one))) for one in found)
+            return all(map(_is_c_order, found)) and not any(map(is_turned, order))
         return len(found) <= 1 and None not in found
 
     def found(self, order: Order) -> set[tuple[int, ...] | None]:
@@ -271,8 +272,14 @@ def is_shown(array: Node) -> bool:
     return array.kind is NodeKind.INPUT or array.op in ("basic_index", "transpose")
 
 
-def is_turned(array: Node) -> bool:
+def _is_c_order(lies: tuple[int, ...] | None) -> bool:
+    return lies is not None and lies == tuple(range(len(lies)))
+
+
+def is_turned(array: Node | None) -> bool:
     """Whether an array surely lies in another order than C: x[:, k], of which NumPy puts the axes of `k` in front."""
+    if array is None:
+        return False
     array = root(array)
     if array.op != "advanced_index":
         return False

@@ -18,6 +18,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.parameters import (
     REFUSALS,
     ArrayArg,
+    Device,
     DType,
     DTypeArg,
     DTypeOrNone,
@@ -128,7 +129,7 @@ def _new_binder(op: str, fill: tuple[int, ...]) -> Binder:
         dtype: DTypeOrNone = None,
         order: OrderCF = "C",
         *,
-        device: Unmodelled = None,
+        device: Device = None,
         like: Unmodelled = None,
     ) -> Bound:
         return Bound(op, fill, _new_params(shape, dtype, order))
@@ -169,7 +170,7 @@ def _bind_full(
     dtype: DTypeOrNone = None,
     order: OrderCF = "C",
     *,
-    device: Unmodelled = None,
+    device: Device = None,
     like: Unmodelled = None,
 ) -> Bound:
     wanted = number_dtype(fill_value) if dtype is None else dtype
@@ -223,7 +224,7 @@ def _like_binder(op: str, fill: tuple[int, ...]) -> Binder:
         subok: SubOk = True,
         shape: Unmodelled = None,
         *,
-        device: Unmodelled = None,
+        device: Device = None,
     ) -> Bound:
         return _like(op, a, fill, dtype, order)
 
@@ -240,7 +241,7 @@ def _bind_empty_like(
     subok: SubOk = True,
     shape: Unmodelled = None,
     *,
-    device: Unmodelled = None,
+    device: Device = None,
 ) -> Bound:
     return _like("empty_like", prototype, (), dtype, order)
 
@@ -259,7 +260,7 @@ def _bind_full_like(
     subok: SubOk = True,
     shape: Unmodelled = None,
     *,
-    device: Unmodelled = None,
+    device: Device = None,
 ) -> Bound:
     return _like("full_like", a, (fill_value,), dtype, order)
 
@@ -391,7 +392,7 @@ def _bind_arange(
     step: NumberOrNone = 1,
     dtype: DTypeOrNone = None,
     *,
-    device: Unmodelled = None,
+    device: Device = None,
     like: Unmodelled = None,
 ) -> Bound:
     start, end = (0, start_or_stop) if stop is None else (start_or_stop, stop)
@@ -434,7 +435,7 @@ def _bind_eye(
     dtype: DTypeArg = _F8,
     order: Unmodelled = "C",
     *,
-    device: Unmodelled = None,
+    device: Device = None,
     like: Unmodelled = None,
 ) -> Bound:
     return Bound("eye", (), {"N": N, "M": N if M is None else M, "k": k, "dtype": dtype})
@@ -462,7 +463,7 @@ def _infer_linspace(args: tuple[Argument, ...], params: dict[str, Any], ask: Rel
                 raise OpError(f"linspace of {arg.array_type} has no rule")
         elif kind_of(arg) not in ("int", "float", "bool"):
             raise OpError("linspace of other than real numbers has no rule")
-    return ArrayType(_F8, (settle(params["num"], ask),))
+    return ArrayType(params.get("dtype", _F8), (settle(params["num"], ask),))
 
 
 define(
@@ -471,7 +472,7 @@ define(
         OpKind.CREATION,
         _infer_linspace,
         lambda args, params: np.linspace(*args, **params),
-        "params[num] evenly spaced numbers from the first operand to the second; params endpoint.",
+        "params[num] evenly spaced numbers from the first operand to the second; params endpoint, dtype.",
         (
             Sample(
                 (
@@ -483,6 +484,8 @@ define(
             Sample((-1.5, 2.5), {"num": 4, "endpoint": False}),
             Sample((3, 3.0), {"num": 1, "endpoint": True}),
             Sample((0, 1), {"num": 0, "endpoint": True}),
+            Sample((-1.5, 2.5), {"num": 4, "endpoint": True, "dtype": np.dtype("f")}),
+            Sample((0, 9), {"num": 4, "endpoint": False, "dtype": np.dtype("i")}),
         ),
     )
 )
@@ -499,8 +502,9 @@ def _bind_linspace(
     dtype: DTypeOrNone = None,
     axis: Unmodelled = 0,
     *,
-    device: Unmodelled = None,
+    device: Device = None,
 ) -> Bound:
+    params: dict[str, Any] = {"num": num, "endpoint": endpoint}
     if dtype is not None and dtype != _F8:  # which it is of Python numbers in any case
-        raise OpError("linspace of another dtype has no rule")
-    return Bound("linspace", (start, stop), {"num": num, "endpoint": endpoint})
+        params["dtype"] = dtype
+    return Bound("linspace", (start, stop), params)

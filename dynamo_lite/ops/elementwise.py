@@ -27,6 +27,7 @@ from dynamo_lite.ops.parameters import (
     ArrayArg,
     Casting,
     CopyOrNone,
+    Device,
     DType,
     DTypeArg,
     DTypeOrNone,
@@ -402,7 +403,7 @@ define(
 
 @spell("astype", "np.astype", np.astype)
 def _bind_np_astype(
-    ask: Relate, x: ExistingArray, dtype: DTypeArg, /, *, copy: Flag = True, device: Unmodelled = None
+    ask: Relate, x: ExistingArray, dtype: DTypeArg, /, *, copy: Flag = True, device: Device = None
 ) -> Bound:
     if x.array_type.scalar:
         raise OpError("np.astype takes arrays only")
@@ -538,7 +539,7 @@ def _bind_as(name: str, *callables: Any) -> None:
         dtype: DTypeOrNone = None,
         order: OrderKCFOrNone = None,
         *,
-        device: Unmodelled = None,
+        device: Device = None,
         copy: CopyOrNone = None,
         like: Unmodelled = None,
     ) -> Bound:

@@ -29,6 +29,7 @@ from dynamo_lite.ops.parameters import (
     dtype_named,
     operand,
     parameters_of,
+    static_dtype,
 )
 from dynamo_lite.ops.registry import Relate
 
@@ -50,7 +51,17 @@ def _scalar_type(value: Any) -> Any:
     return dtype_named(value)
 
 
+def _dtype_of_scalar(value: Any) -> Any:
+    """A dtype, or that of a NumPy scalar, which has it as an attribute."""
+    if isinstance(value, np.generic):
+        return static_dtype(value.dtype)
+    if isinstance(value, Node) and value.array_type.scalar:
+        return dtype_named(value.array_type.dtype)
+    return dtype_named(value)
+
+
 AnyDType = Annotated[np.dtype[Any], Kind("a dtype", dtype_named)]
+DTypeOrScalar = Annotated[np.dtype[Any], Kind("a dtype or a NumPy scalar", _dtype_of_scalar)]
 Typed = Annotated[Any, Kind("a dtype, an array or a number", _typed)]
 ScalarType = Annotated[Any, Kind("a dtype or scalar type", _scalar_type)]
 
@@ -101,11 +112,11 @@ def rows() -> tuple[Folded, ...]:
 
 
 @fold(np.finfo)
-def _finfo(ask: Relate, dtype: AnyDType) -> None: ...
+def _finfo(ask: Relate, dtype: DTypeOrScalar) -> None: ...
 
 
 @fold(np.iinfo)
-def _iinfo(ask: Relate, int_type: AnyDType) -> None: ...
+def _iinfo(ask: Relate, int_type: DTypeOrScalar) -> None: ...
 
 
 @fold(np.result_type)

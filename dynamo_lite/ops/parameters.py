@@ -145,7 +145,7 @@ def dtype_named(value: Any) -> DType:
         found = _DTYPE_NAMES.get(value)
         if found is not None:
             return found
-    raise OpError(f"dtype={value!r}")
+    raise OpError(f"dtype={described(value)}")
 
 
 def static_dtype(value: Any) -> DType:
@@ -457,6 +457,7 @@ OrderCF = Annotated[str, one_of("C", "F")]
 OrderCFOrNone = Annotated[str | None, one_of("C", "F", None)]
 OrderKCFOrNone = Annotated[str | None, one_of("K", "C", "F", None)]
 Unmodelled = Annotated[Any, only()]
+Device = Annotated[Any, only("cpu")]
 # Of arrays of NumPy's own class neither makes a difference.
 SortKind = Annotated[str | None, one_of(None, "quicksort", "mergesort", "heapsort", "stable")]
 Side = Annotated[str, one_of("left", "right")]

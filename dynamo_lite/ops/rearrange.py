@@ -705,4 +705,6 @@ def _bind_tile(ask: Relate, A: OperandArg, reps: Counts) -> Bound:
         return Bound("reshape", (row,), {"shape": times})
     if not all(ask(make("ge", size, 1)) for size in A.array_type.shape):
         raise OpError("np.tile of an empty array, which is a view of it")
+    with contextlib.suppress(Undecided):  # asked for lower/assemble.py
+        all(ask(make("ge", n, 1)) for n in times)
     return Bound("tile", (A,), {"reps": times})

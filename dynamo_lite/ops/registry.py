@@ -35,7 +35,7 @@ from dynamo_lite.graph.opdef import (
     define,
     demand,
 )
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, simplify
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, make, simplify
 from dynamo_lite.graph.types import GENERATOR, LIST, MAX_DIMS, ArrayType
 from dynamo_lite.ops.conversion import enter, is_pending
 from dynamo_lite.ops.parameters import DType, Operand, Parameters, parameters_of, supported, type_of
@@ -389,6 +389,22 @@ _LARGEST = {"e": 65504.0, "f": float(np.finfo(np.float32).max)}
 _ORDERED = frozenset(("less", "less_equal", "greater", "greater_equal"))
 
 
+def _is_in_range(view: Node) -> bool:
+    """Whether all integers of an index surely name elements: those of an axis of known length."""
+    (x,) = view.args
+    assert isinstance(x, Node)
+    entries = [entry for entry in view.params["index"] if entry is not None and entry is not ...]
+    return all(
+        isinstance(entry, tuple) or (type(entry) is int and type(size) is int and -size <= entry < size)
+        for entry, size in zip(entries, x.array_type.shape, strict=False)
+    )
+
+
+def _is_size(size: Dim) -> bool:
+    """Whether a number is no less than 0: that of an array's elements along an axis."""
+    return size >= 0 if isinstance(size, int) else isinstance(size, Symbol) and size.axis is not None
+
+
 def may_report(node: Node) -> bool:
     """Whether `node` may warn or raise, so that it has to run even when nothing reads its result."""
     op = REGISTRY[node.op]
@@ -399,9 +415,9 @@ def may_report(node: Node) -> bool:
     if not op.may_report:
         return False
     if op.name == "basic_index":  # a slice of what is not there is empty
-        return any(entry is not None and not isinstance(entry, tuple) for entry in node.params["index"])
+        return not _is_in_range(node)
     if op.name == "empty":
-        return node.array_type.shape != ()
+        return not all(_is_size(size) for size in node.array_type.shape)
     if op.name in _SCALAR_COMPARISONS and all(dtype.kind in "biuf" for dtype in operands):
         return _converting_may_overflow(node, operands)
     if op.name == "scalar_cast" and node.params["type"] is np.int64 and all(dtype.kind in "bi" for dtype in operands):

@@ -45,8 +45,9 @@ def test_packed_arrays(name: str, dtype: str, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "x",
     [
-        np.asfortranarray(values((4, 5), "d")),
-        values((8, 5), "d")[::2],
+        np.broadcast_to(values((4, 5), "d"), (3, 4, 5)),
+        np.lib.stride_tricks.as_strided(values((9,), "d"), (3, 3), (8, 8)),
+        values((4, 5), "d")[:, None][::-1],
         values((1, 5), "d"),
         values((5, 1, 2), "d"),
         values((0, 3), "d"),
@@ -62,6 +63,43 @@ def test_numpy_is_asked_about_others(name: str, x: Any) -> None:
         wanted = getattr(np, name).accumulate(x, axis)
         found = FUNCTIONS[name](getattr(np, name).accumulate, x, axis)
         assert type(found) is type(wanted) and found.strides == wanted.strides and found.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dtype", ["d", "f", "l"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x[::-1],
+        lambda x: x[:, ::-1, ::-1],
+        lambda x: x[::2, ::3, ::-2],
+        lambda x: x.T,
+        lambda x: x.transpose(1, 0, 2)[::-1],
+        lambda x: x[0, 0, ::-1],
+        lambda x: x[:, 1, 1],
+        lambda x: x[:, 1],
+    ],
+)
+def test_arrays_that_lie_otherwise(name: str, dtype: str, view: Any) -> None:
+    x = view(values((5, 6, 7), dtype))
+    for axis in range(x.ndim):
+        wanted = getattr(np, name).accumulate(x, axis)
+        found = FUNCTIONS[name](refuse, x, axis)
+        assert found.dtype == wanted.dtype and found.strides == wanted.strides and found.flags.owndata
+        assert found.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nans_of_arrays_that_lie_otherwise(name: str) -> None:
+    """Where all are alike NumPy need not be asked."""
+    x = values((6, 7), "d")[::-1]
+    x[[1, 2, 2], [3, 3, 4]] = np.nan
+    asked = np_of(name) if name.startswith("m") and name != "multiply" else refuse
+    for axis in range(2):
+        assert FUNCTIONS[name](asked, x, axis).tobytes() == np_of(name)(x, axis).tobytes()
+        y = np.where(np.isnan(x), -x, x)[:, ::-1]
+        y[3, 3] = np.nan
+        assert FUNCTIONS[name](np_of(name), y, axis).tobytes() == np_of(name)(y, axis).tobytes()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -142,6 +142,24 @@ def test_zeros_are_zero_and_do_not_pile_up() -> None:
             assert held() <= before
 
 
+def test_vectors_of_machine_loops_take_it_again() -> None:
+    """What a loop makes anew has memory of the loop's; mapped in each call, its pages would cost more than NumPy's."""
+
+    def program(x: Any, places: Any, n: int) -> Any:
+        total = 0.0
+        for k in range(n):
+            total += np.sum(x[places + k])
+        return total
+
+    x, places = np.random.default_rng(0).normal(size=20_060), np.arange(20_000)
+    fast = dynamo_lite.compile(program, options={"cost_model": False})
+    assert [fast(x, places, 60) for _ in range(3)] == [program(x, places, 60)] * 3
+    before = _C.memory_stats()
+    fast(x, places, 60)
+    after = _C.memory_stats()
+    assert 4 <= after["hits"] - before["hits"] < 60 and after["misses"] == before["misses"]
+
+
 def test_the_limit_holds() -> None:
     rng = random.Random(2)
     live: list[Any] = []

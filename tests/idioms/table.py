@@ -616,6 +616,10 @@ np.array([1, 2, 3]) * a
 np.array([True, False]).sum()
 np.issubdtype(x.dtype, np.floating)
 np.finfo(x.dtype).eps * x
+np.finfo(x.ravel()[0]).eps * f + np.iinfo(i[0]).max
+np.linspace(a, b, n, dtype=np.float32) * f[0]
+np.linspace(0, 9, n, dtype=int) + 1
+np.full(n, 0.5, device="cpu") * np.zeros_like(x[:n], device="cpu")
 np.iinfo(np.int32).max - i
 np.unpackbits(u)
 np.frombuffer(b"abcdefgh", dtype=np.uint8) + 1

@@ -86,6 +86,11 @@ VECTORS = [
     "np.tile(u, (3, 1, 1)) + v[:1]",
     "np.tile(u, 1)",
     "np.tile(u, 0)",
+    "np.tile(u, (len(v), 1)) + 0.5",
+    "np.tile(u[:, None], (1, 3))",
+    "np.tile(u[:, None], (1, len(v)))[:, 1:] * 2",
+    "np.repeat(u[:, None], 3, axis=1) + 1",
+    "np.repeat(u[None], len(v), axis=0)",
 ]  # fmt: skip
 
 MATRICES = [
@@ -109,6 +114,12 @@ MATRICES = [
     "np.repeat(np.repeat(u, 2, axis=0), 2, axis=1)",
     "np.repeat(u, 2)",
     "np.tile(u, (2, 1))",
+    "np.tile(u[:, :1], (1, v.shape[1])) - v",
+    "np.tile(u[:1], (len(v), 1))",
+    "np.tile(u[0], (len(v), 1)) * v + u",
+    "np.tile(u[:, None], (1, 3, 1)) * 2",
+    "np.repeat(u[:, :1], v.shape[1], axis=1) * v",
+    "np.repeat(u[None], 2, axis=0)",
     "np.concatenate((u[..., None], v[:, :, None]), axis=-1)",
     "np.concatenate([x[..., np.newaxis] for x in (u * 2.0, u + v, v)], axis=2)",
     "np.concatenate((u[:, None, :], v[:, None]), axis=1) * 2",

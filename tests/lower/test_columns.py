@@ -496,3 +496,69 @@ def test_vectors_that_become_few() -> None:
             conditions=conditions,
             variants=[copies_of(*one) for one in variants],
         )
+
+
+def test_what_is_gathered_behind_an_axis_lies_otherwise() -> None:
+    """x[:, k] has the axis of k in front in memory: no program is made that needs it in C order, and would decline."""
+
+    def bones(x: Any, parents: Any) -> Any:
+        d = x[:, 1:] - x[:, parents[1:]]
+        return x[:, 1:] + np.cross(d, x[:, parents[1:]]) + np.cross(d, x[:, 1:]) * d
+
+    x, parents = np.random.default_rng(2).normal(size=(40, 17, 3)), np.arange(17) // 2
+    check(bones, x, parents)
+    check(bones, np.asfortranarray(x), parents)
+    fast = dynamo_lite.compile(bones, options={"cost_model": False})
+    for _ in range(3):
+        fast(x, parents)
+    assert fast.stats()["declines"] == 0 and fast.stats()["native_calls"] == 3
+
+
+@pytest.mark.parametrize("shape", [(20, 1, 3), (1, 20, 3), (2, 1, 3), (3, 1, 20), (3, 20, 1), (1, 1, 3), (20, 1)])
+def test_axes_of_one_element_beside_short_ones(shape: tuple[int, ...]) -> None:
+    def turned(x: Any, y: Any) -> Any:
+        return x + np.cross(x, y) * 2.0, np.cross(x * 2.0, y)
+
+    def lengths(x: Any, y: Any) -> Any:
+        return x / np.sqrt(np.sum(x * x, axis=-1, keepdims=True)), (x * y).sum(-1), (x * y).sum(axis=0)
+
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=(2, *shape))
+    wide = random.normal(size=(2 * shape[0], *shape[1:]))[::2]
+    backwards = random.normal(size=shape[::-1]).transpose()
+    for first in (x, np.asfortranarray(x), wide, backwards):
+        for second in (y, np.asfortranarray(y), y[:1]):
+            check(lengths, first, second)
+            if shape[-1] == 3:
+                check(turned, first, second)
+    if shape == (20, 1, 3):
+        assert "cross" not in lowered(turned, x, y)
+
+
+def test_columns_that_are_joined_as_arrays() -> None:
+    """x[..., 1:2] * y[..., 2:3] beside others in np.concatenate, as quaternions are multiplied."""
+
+    def across(a: Any, b: Any) -> Any:
+        return np.concatenate(
+            [
+                a[..., 1:2] * b[..., 2:3] - a[..., 2:3] * b[..., 1:2],
+                a[..., 2:3] * b[..., 0:1] - a[..., 0:1] * b[..., 2:3],
+                a[..., 0:1] * b[..., 1:2] - a[..., 1:2] * b[..., 0:1],
+            ],
+            axis=-1,
+        )
+
+    def turned(q: Any, x: Any) -> Any:
+        t = 2.0 * across(q[..., 1:], x)
+        return x + q[..., :1] * t + across(q[..., 1:], t), t
+
+    random = np.random.default_rng(4)
+    for shape in ((30,), (30, 1), (1, 30), (30, 2), (2, 30), (1,), (0,)):
+        q, x = random.normal(size=(*shape, 4)), random.normal(size=(*shape, 3)).astype("f4")
+        q.reshape(-1)[:1] = np.nan
+        for lie in (np.ascontiguousarray, np.asfortranarray):
+            check(turned, lie(q), x)
+            check(turned, lie(q), lie(x).astype("f8"))
+            check(turned, q[::-1], lie(x)[::-1])
+    q, x = random.normal(size=(300, 4)), random.normal(size=(300, 3))
+    assert "[s0, 3] = multiply" not in lowered(lambda q, x: turned(q, x)[0], q, x)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import dynamo_lite
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.dead_code import dead_code
@@ -16,6 +17,13 @@ def kept(function: Any, *arguments: Any) -> list[str]:
     graph = clone(trace(function, *arguments))
     dead_code(graph)
     verify(graph)
+    return [node.op for node in graph.nodes if node.op != "input"]
+
+
+def left(function: Any, *arguments: Any) -> list[str]:
+    """The same of what capture finds."""
+    graph = clone(dynamo_lite.compile(function).graph_for(*arguments))
+    dead_code(graph)
     return [node.op for node in graph.nodes if node.op != "input"]
 
 
@@ -89,6 +97,21 @@ def test_views_go_and_reads_that_may_raise_stay() -> None:
         return x
 
     assert kept(program, np.ones(3)) == ["basic_index"]
+
+
+def test_reads_of_an_axis_of_known_length_go() -> None:
+    def program(x: Any) -> Any:
+        y = np.empty((x.shape[0], 2))
+        y[:, 1]
+        y[..., -2]
+        return x * 2.0
+
+    def outside(x: Any) -> Any:
+        x[2]
+        return x * 2.0
+
+    assert left(program, np.ones(9)) == ["multiply"]
+    assert left(outside, np.ones(9)) == ["basic_index", "multiply"]
 
 
 def test_stores_stay() -> None:
