@@ -267,10 +267,6 @@ class Opcode:
     operand: Operand
     ends: bool
 
-    @property
-    def jumps(self) -> bool:
-        return self.operand is TARGET
-
 
 _ENDS = frozenset({"RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "JUMP", "JUMP_NO_INTERRUPT"})
 
