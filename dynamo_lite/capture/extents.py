@@ -63,7 +63,8 @@ def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> 
                 continue
             if own in attempt.plan.settled or not _goes_on_changing(attempt, old, new):
                 return False
-            attempt.plan.extents.setdefault(path, set()).add(axis)
+            for plan in attempt.plans_for(path[0]):
+                plan.extents.setdefault(path, set()).add(axis)
             attempt.learned = True
         elif not tracer.varies(new):  # it is another one after the first iteration alone, which runs before the loop
             attempt.plan.extents[path].discard(axis)

@@ -3,43 +3,52 @@
 Enters a frame in front of a loop. Leaves what to expect: that one iteration runs before the loop, since a sum that
 begins as ``s = 0`` grows by ``x[i]``, or a time that begins as ``t = 0`` by ``dt``; or that a variable is of one kind
 after some iterations and of another after others, as ``best = 0.0`` is, and ``if x[i] > best: best = x[i]``. What would
-be traced until that is found would have to be traced again. NB: guesses; nothing rests on their being right.
+be traced until that is found would have to be traced again. Functions of the user's that the loop calls are looked
+into. NB: guesses; nothing rests on their being right.
 """
 
 from __future__ import annotations
 
 import math
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite._C import names_are_plain
+from dynamo_lite._C import generic_attributes, names_are_plain, own_attribute
 from dynamo_lite.capture.eithers import Form
 from dynamo_lite.capture.loop_code import always_run, exposed
+from dynamo_lite.capture.places import Place, namespace
 from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
     EitherValue,
+    FunctionValue,
     IteratorValue,
     LazyValue,
+    ListedObject,
+    NestedValue,
     NullValue,
+    NumberedValue,
     NumberValue,
+    ObjectValue,
+    SequenceValue,
     TextValue,
     Value,
 )
+from dynamo_lite.capture.wrap import MISSING, NUMBER_LETTERS, class_lookup
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.module_names import module_of
-from dynamo_lite.pycode import OPCODES, Instr
+from dynamo_lite.pycode import OPCODES, Code, Instr, decoded
 
 _INT, _FLOAT = "int", "float"  # Python's
 _NUMPY = "numpy"  # an array or scalar of which no more is known
-_NULL, _RANGE = "null", "range"
+_NULL, _RANGE, _UNBOUND = "null", "range", "unbound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,31 @@ class _Iterator:
     item: Any
 
 
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """A list or tuple, of which the first item is of that kind."""
+
+    first: Any
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class _Object:
+    """One of an ordinary class of the user's. stored: the attributes that this segment has set."""
+
+    concrete: Any
+    stored: Mapping[str, Value]
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class _Function:
+    """One of Python's. owner: whose method it is, if it is one."""
+
+    code: types.CodeType
+    namespace: dict[str, Any]
+    builtins: dict[str, Any] | None = None
+    owner: Any = None
+
+
 _Kind: TypeAlias = Any  # one of these, a tuple of them, a module or function itself, or None where nothing is known
 _FLOATS = frozenset(
     getattr(math, name) for name in ("sqrt", "sin", "cos", "tan", "atan", "atan2", "exp", "log", "log10", "pow")
@@ -74,9 +108,15 @@ _CALLED = (
     *_OF_NUMPY,
 )
 _CLASSES = {float: _FLOAT, int: _INT}
+_CLASSES_OF_PYTHON = (float, int, range, enumerate)
 _PLAIN = frozenset({np.shape, np.size, np.ndim})  # which make no NumPy scalars or arrays
 _ALIKE = frozenset({np.sqrt, np.sin, np.cos, np.exp, np.log, np.abs, np.tanh, abs})  # of a float: one like it
 _STORES = {"STORE_FAST": False, "STORE_GLOBAL": True}
+_OF_ARRAYS = {"size": _INT, "ndim": _INT, "shape": _Items(_INT)}
+_OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: of a class that a `class` statement may have made
+_DEEP = 2  # calls that are looked into, one in the other
+_LONG = 400  # instructions of a function that is not
+_NOTHING: Mapping[str, Value] = types.MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -96,7 +136,8 @@ def expected(tracer: Tracer, frame: Frame, loop: frozenset[int], header: int) ->
     instrs, always = frame.code.instrs, always_run(frame.code, loop, header)
     places = [at for at in sorted(loop) if instrs[at].op in _STORES]
     names = dict.fromkeys((str(instrs[at].arg), _STORES[instrs[at].op]) for at in places)
-    variables = _Variables(tracer, frame)
+    cells = {name: value for name, cell in frame.cells.items() if (value := cell.contents) is not None}
+    variables = _Variables(tracer, frame.namespace, frame.builtins, frame.locals | cells)
     begins = {name: kinds for name in names if all(map(_is_number, kinds := variables.kinds(*name)))}
     found = Expected(None, {}, set(), set())
     if not begins:
@@ -108,14 +149,9 @@ def expected(tracer: Tracer, frame: Frame, loop: frozenset[int], header: int) ->
     stack = [_item_kind(frame)] if instrs[header].op == "FOR_ITER" else []
     for at in range(header + bool(stack), max(places) + 1):
         instr = instrs[at]
-        popped = OPCODES[instr.op].effect.popped(instr.arg)
-        if popped > len(stack):  # those of before, or of another way
-            stack[:0] = [None] * (popped - len(stack))
-        taken = stack[len(stack) - popped :]
-        stack[len(stack) - popped :] = _made(instr, taken, variables)
+        taken = _run(instr, stack, variables)
         if instr.op in _STORES:
             name, kind = (str(instr.arg), _STORES[instr.op]), taken[0]
-            variables.known[name] = kind
             if name in ends and at in loop:
                 new = {kind.number, kind.scalar} if isinstance(kind, _Either) else {kind}
                 ends[name] = new if always >> at & 1 else ends[name] | new
@@ -157,14 +193,22 @@ def _is_number(kind: _Kind) -> bool:
 
 
 class _Variables:
-    """The kinds of locals and of the module's variables, as far as they are known. known: what was stored."""
+    """The kinds of locals and of the module's variables, as far as they are known. known: what was stored. deep: how
+    many calls of functions are looked into."""
 
-    def __init__(self, tracer: Tracer, frame: Frame) -> None:
-        self.frame = frame
+    def __init__(
+        self,
+        tracer: Tracer,
+        namespace: dict[str, Any],
+        builtins: dict[str, Any],
+        held: Mapping[str, Value] = _NOTHING,
+        deep: int = _DEEP,
+    ) -> None:
+        self.tracer, self.namespace, self.builtins, self.held, self.deep = tracer, namespace, builtins, held, deep
         self.known: dict[tuple[str, bool], _Kind] = {}
-        module = tracer.namespaces.get(id(frame.namespace))
+        module = tracer.namespaces.get(id(namespace))
         self.stored = {} if module is None else module.stored
-        self.are_plain = names_are_plain(frame.namespace) and names_are_plain(frame.builtins)
+        self.are_plain = names_are_plain(namespace) and names_are_plain(builtins)
 
     def get(self, name: str, is_global: bool) -> _Kind:
         if (name, is_global) not in self.known:
@@ -175,10 +219,39 @@ class _Variables:
     def kinds(self, name: str, is_global: bool) -> set[_Kind]:
         """Those that it may have in front of the loop."""
         if not is_global:
-            return _kinds_of(self.frame.locals.get(name))
+            return _kinds_of(self.held.get(name))
         if name in self.stored:
             return _kinds_of(self.stored[name])
-        return {_known(self.frame.namespace.get(name, self.frame.builtins.get(name))) if self.are_plain else None}
+        return {_known(self.namespace.get(name, self.builtins.get(name))) if self.are_plain else None}
+
+
+def _run(instr: Instr, stack: list[_Kind], variables: _Variables) -> list[_Kind]:
+    """What an instruction takes off the stack; have it leave there what it makes, and in a variable what it stores."""
+    popped = OPCODES[instr.op].effect.popped(instr.arg)
+    if popped > len(stack):  # those of before, or of another way
+        stack[:0] = [None] * (popped - len(stack))
+    taken = stack[len(stack) - popped :]
+    stack[len(stack) - popped :] = _made(instr, taken, variables)
+    if instr.op in _STORES:
+        variables.known[str(instr.arg), _STORES[instr.op]] = taken[0]
+    return taken
+
+
+def _returned(called: _Function, given: Sequence[_Kind], variables: _Variables) -> _Kind:
+    """The kind of what a function of the user's gives back."""
+    given = given if called.owner is None else (called.owner, *given)
+    is_simple = called.code.co_argcount == len(given) and not called.code.co_kwonlyargcount
+    if not (variables.deep and is_simple):
+        return None
+    code: Code = decoded(called.code)
+    if len(code.instrs) > _LONG:
+        return None
+    builtins = variables.builtins if called.builtins is None else called.builtins
+    inside = _Variables(variables.tracer, called.namespace, builtins, deep=variables.deep - 1)
+    inside.known = {(name, False): kind for name, kind in zip(code.varnames, given, strict=False)}
+    stack: list[_Kind] = []
+    found = {taken[0] for instr in code.instrs if (taken := _run(instr, stack, inside)) and instr.op == "RETURN_VALUE"}
+    return found.pop() if len(found) == 1 else None
 
 
 def _item_kind(frame: Frame) -> _Kind:
@@ -186,12 +259,21 @@ def _item_kind(frame: Frame) -> _Kind:
     iterator = frame.stack[-1] if frame.stack else None
     if not isinstance(iterator, IteratorValue):
         return None
+    return _item_under(iterator)
+
+
+def _item_under(iterator: IteratorValue) -> _Kind:
+    if iterator.parts:
+        items = tuple(map(_item_under, iterator.parts))
+        return (_INT, *items) if iterator.kind == "enumerate" else items
     return _INT if iterator.kind == "range" else _item_of(_kind_of(iterator.of))
 
 
 def _item_of(kind: _Kind) -> _Kind:
     if kind is _RANGE:
         return _INT
+    if isinstance(kind, _Items):
+        return kind.first
     return _Array(kind.dtype, kind.ndim - 1) if isinstance(kind, _Array) and kind.ndim else None
 
 
@@ -213,10 +295,15 @@ def _made(instr: Instr, taken: list[_Kind], variables: _Variables) -> list[_Kind
             return [method, method]
         case "UNARY_NEGATIVE":
             return [_operation("-", _INT, taken[0])]
+        case "LOAD_DEREF" | "LOAD_CLASSDEREF":
+            return [variables.get(instr.arg, False)]
         case "BUILD_TUPLE":
             return [tuple(taken)]
+        case "UNPACK_SEQUENCE":
+            parts = taken[0] if isinstance(taken[0], tuple) else ()
+            return [*reversed(parts)] if len(parts) == instr.arg else [None] * instr.arg
         case "GET_ITER":
-            return [_Iterator(_item_of(taken[0]))]
+            return [taken[0] if isinstance(taken[0], _Iterator) else _Iterator(_item_of(taken[0]))]
         case "FOR_ITER":
             return [taken[0], taken[0].item if isinstance(taken[0], _Iterator) else None]
         case "BINARY_OP":
@@ -225,8 +312,27 @@ def _made(instr: Instr, taken: list[_Kind], variables: _Variables) -> list[_Kind
             return [_part(*taken)]
         case "CALL":
             is_function = taken[0] is _NULL
-            return [_result(taken[is_function], taken[2:])]
+            return [_result(taken[is_function], taken[2:], variables)]
     return [None] * OPCODES[instr.op].effect.pushed(instr.arg)
+
+
+def kinds_before(tracer: Tracer, frame: Frame, loop: frozenset[int]) -> dict[str | Place, set[_Kind]]:
+    """The kinds that the variables that a loop stores to may have in front of it, of numbers, arrays and constants;
+    None among them where a variable may be something else."""
+    variables = _Variables(tracer, frame.namespace, frame.builtins, frame.locals)
+    instrs = (frame.code.instrs[at] for at in loop)
+    stores = dict.fromkeys((str(instr.arg), _STORES[instr.op]) for instr in instrs if instr.op in _STORES)
+    found: dict[str | Place, set[_Kind]] = {}
+    for name, is_global in stores:
+        is_there = is_global or frame.locals.get(name) is not None
+        kinds = {_telling(kind) for kind in variables.kinds(name, is_global)} if is_there else {_UNBOUND}
+        found[Place(namespace(tracer, frame.namespace).source, name) if is_global else name] = kinds
+    return found
+
+
+def _telling(kind: _Kind) -> _Kind:
+    """The kind, if it refers to nothing of the user's."""
+    return kind if isinstance(kind, _Array) or _is_number(kind) else None
 
 
 def _kinds_of(value: Value | None) -> set[_Kind]:
@@ -248,6 +354,18 @@ def _kind_of(value: Value | None) -> _Kind:
             return kind if kind in (_INT, _FLOAT) else None
         case ArrayValue():
             return _Array(value.node.array_type.dtype, value.node.array_type.ndim)
+        case NumberedValue():
+            return _of_layout(value.layout)
+        case NestedValue():
+            return _of_layout(value.layout)
+        case ListedObject():
+            return _Object(value.first[1], _NOTHING)
+        case FunctionValue():
+            return _Function(value.code, value.namespace)
+        case SequenceValue():
+            return _Items(_kind_of(value.known[0])) if value.known else None
+        case ObjectValue():
+            return _Object(value.concrete, value.stored)
     return None
 
 
@@ -257,12 +375,46 @@ def _known(found: Any) -> _Kind:
         return _CLASSES[kind]
     if kind is np.ndarray or issubclass(kind, np.number):
         return _Array(found.dtype, found.ndim)
-    return found if kind in _CALLED or found is float or found is int or found is range else None
+    if kind is list or kind is tuple:
+        return _Items(_known(found[0])) if found else None
+    if kind is types.FunctionType and module_of(found).partition(".")[0] != "numpy":
+        return _function(found)
+    if kind in _CALLED or (kind is type and found in _CLASSES_OF_PYTHON):
+        return found
+    return _Object(found, _NOTHING) if kind.__flags__ & _OF_PYTHON and generic_attributes(kind)[0] else None
+
+
+def _function(found: types.FunctionType, owner: _Kind = None) -> _Function:
+    builtins: dict[str, Any] = found.__builtins__  # type: ignore[attr-defined,unused-ignore]
+    return _Function(found.__code__, found.__globals__, builtins, owner)
+
+
+def _of_layout(layout: Any) -> _Kind:
+    """Of what is made so, as wrap.layout_of says it."""
+    if isinstance(layout, str):
+        return next((kind for cls, kind in _CLASSES.items() if NUMBER_LETTERS[cls] == layout), None)
+    return _Items(_of_layout(layout[1])) if layout and layout[0] in ("l", "t") else None
 
 
 def _attribute(owner: _Kind, name: str) -> _Kind:
+    if isinstance(owner, _Array):
+        return owner if name in ("T", "real", "imag") and owner.dtype.kind != "c" else _OF_ARRAYS.get(name)
+    if isinstance(owner, _Object):
+        return _attribute_of(owner, name)
     is_module = type(owner) is types.ModuleType and names_are_plain(owner)
     return _known(vars(owner).get(name)) if is_module else None
+
+
+def _attribute_of(owner: _Object, name: str) -> _Kind:
+    """Of an object of the user's; no code of its class runs."""
+    if name in owner.stored:
+        return _kind_of(owner.stored[name])
+    on_class = class_lookup(type(owner.concrete), name)
+    if isinstance(on_class, types.FunctionType):
+        return _function(on_class, owner)
+    is_plain = on_class is MISSING and names_are_plain(owner.concrete)
+    own = own_attribute(owner.concrete, name, MISSING) if is_plain else MISSING
+    return None if own is MISSING else _known(own)
 
 
 def _operation(symbol: str, one: _Kind, other: _Kind) -> _Kind:
@@ -293,6 +445,8 @@ def _operation(symbol: str, one: _Kind, other: _Kind) -> _Kind:
 
 def _part(owner: _Kind, index: _Kind) -> _Kind:
     """The kind of what stands at an index."""
+    if isinstance(owner, _Items):
+        return owner.first if _is_integer(index) else None
     indices = index if isinstance(index, tuple) else (index,)
     is_numpy = isinstance(owner, _Array) or owner is _NUMPY
     if not isinstance(owner, _Array) or not all(_is_integer(one) for one in indices) or len(indices) > owner.ndim:
@@ -304,11 +458,13 @@ def _is_integer(kind: _Kind) -> bool:
     return kind is _INT or (isinstance(kind, _Array) and not kind.ndim and kind.dtype.kind in "iu")
 
 
-def _result(called: _Kind, given: Iterable[_Kind]) -> _Kind:
-    """The kind of what a call of a function of NumPy's or math's, or of a method of an array, gives back."""
+def _result(called: _Kind, given: Iterable[_Kind], variables: _Variables) -> _Kind:
+    """The kind of what a call of a function of NumPy's, math's or the user's, or of a method, gives back."""
     kinds = list(given)
     if called is _NUMPY:
         return _NUMPY
+    if isinstance(called, _Function):
+        return _returned(called, kinds, variables)
     try:
         is_float, is_alike, is_class = called in _FLOATS, called in _ALIKE, called in _CLASSES
     except TypeError:
@@ -317,6 +473,8 @@ def _result(called: _Kind, given: Iterable[_Kind]) -> _Kind:
         return _CLASSES[called]
     if called is range or is_float:
         return _RANGE if called is range else _FLOAT
+    if called is enumerate:
+        return _Iterator((_INT, _item_of(kinds[0]) if kinds else None))
     if called is len:
         return _INT
     if called in (max, min) and len(kinds) > 1:
@@ -330,4 +488,4 @@ def _result(called: _Kind, given: Iterable[_Kind]) -> _Kind:
     return _NUMPY if is_numpy and called not in _PLAIN else None
 
 
-__all__ = ["Expected", "expected"]
+__all__ = ["Expected", "expected", "kinds_before"]

@@ -11,6 +11,7 @@ A loop is taken to be refused again where `OFTEN` captures, one after the other,
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -41,6 +42,10 @@ def recall(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     plan.guessed |= lesson.numbers | lesson.steps.keys()
     source = namespace(tracer, frame.namespace).source if lesson.variables else None
     plan.places |= {Place(source, name): is_read for name, is_read in lesson.variables.items()}
+    attributes = {_place(tracer.frames[0], names): is_read for names, is_read in lesson.attributes.items()}
+    found = {place: is_read for place, is_read in attributes.items() if place is not None}
+    plan.places |= found
+    plan.guessed_places |= found.keys()
     if lesson.often >= OFTEN and plan.chain in lessons:
         plan.refused = lesson.refused
 
@@ -61,16 +66,38 @@ def remember(restraints: Restraints, plans: Iterable[LoopPlan], globals_: dict[s
         peeled = max(those, key=lambda plan: plan.peel)
         known = max(those, key=lambda plan: len(plan.fixed) + len(plan.numbers) + len(plan.steps))
         lesson.peel, lesson.differing = peeled.peel, {name for name in peeled.differing if isinstance(name, str)}
+        lesson.kinds = {name: kinds for name, kinds in peeled.kinds.items() if isinstance(name, str)}
         lesson.fixed = {path for path in known.fixed if isinstance(path[0], str)}
         lesson.numbers = {path for path in known.numbers if isinstance(path[0], str)}
         lesson.steps = {path: step for path, step in known.steps.items() if isinstance(path[0], str)}
         lesson.replaced = {name for plan in those for name in plan.replaced if isinstance(name, str)}
-        lesson.variables = {
-            place.key: any(plan.places.get(place, False) for plan in those)
-            for plan in those
-            for place in plan.places
-            if _is_variable(place.where, globals_)
+        places = {
+            place: any(plan.places.get(place, False) for plan in those) for plan in those for place in plan.places
         }
+        lesson.variables = {
+            place.key: is_read for place, is_read in places.items() if _is_variable(place.where, globals_)
+        }
+        names = {place: _names(place) for place in places}
+        lesson.attributes = {way: places[place] for place, way in names.items() if way is not None}
+
+
+def _names(place: Place) -> tuple[str, ...] | None:
+    """The local, and the names of attributes, by which an attribute of an object from outside is found, if it is."""
+    names: list[Any] = [place.key]
+    where: Any = place.where
+    while isinstance(where, Source) and where.kind == "attr":
+        names.append(where.key)
+        where = where.base
+    is_found = isinstance(where, Source) and where.kind == "slot" and all(type(name) is str for name in names)
+    return (where.key[1], *reversed(names)) if is_found else None
+
+
+def _place(frame: Frame, names: tuple[str, ...]) -> Place | None:
+    """The place that `_names` has named, in another capture."""
+    value = frame.locals.get(names[0])
+    if value is None or value.source is None:
+        return None
+    return Place(functools.reduce(Source.attr, names[1:-1], value.source), names[-1])
 
 
 def _is_variable(where: Any, globals_: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.capture.aggregates import has_items
 from dynamo_lite.capture.choices import parts_of
 from dynamo_lite.capture.eithers import Form, forms_of
-from dynamo_lite.capture.kinds_ahead import expected
+from dynamo_lite.capture.kinds_ahead import expected, kinds_before
 from dynamo_lite.capture.loop_code import even_steps, while_loops
 from dynamo_lite.capture.loop_places import Name
 from dynamo_lite.capture.loop_plan import LoopPlan
@@ -23,6 +23,8 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.places import Place, namespace
+from dynamo_lite.capture.restraints import Lesson
+from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, EitherValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
@@ -73,13 +75,20 @@ def guess(
 def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     """Have one iteration run before the loop where a number is expected to be of another kind after it, and let those
     be of two kinds that are expected to be; once, and not where an earlier capture has taught it."""
-    if plan.looked_ahead or plan.refused or not plan.chain or plan.chain in tracer.restraints.lessons:
+    if plan.refused or not plan.chain:
+        return
+    if plan.looked_ahead:
+        if plan.guesses and not (plan.peel or plan.unpeeled or plan.eithers or plan.extents):
+            _begin_as_elsewhere(tracer, plan)
         return
     plan.looked_ahead = True
     is_for = frame.code.instrs[header].op == "FOR_ITER"
     loop = natural_loop(frame.code, header, False) if is_for else while_loops(frame.code).get(header)
     if loop is None:
         return  # the call of a comprehension
+    plan.kinds = kinds_before(tracer, frame, loop)
+    if plan.chain in tracer.restraints.lessons or _begin_as_elsewhere(tracer, plan):
+        return
 
     def name_of(variable: tuple[str, bool]) -> Any:
         name, is_global = variable
@@ -95,6 +104,43 @@ def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> No
         plan.guessed_eithers.add(name)
         if variable in found.kept:
             plan.fixed.add((name, 2))  # of the parts (eithers.py) the number of Python's
+
+
+def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan) -> bool:
+    """Begin a plan with what is known of the same loop in other loops, or inlined by other calls, about the variables
+    that are of the same kinds in front of it there; whether something is."""
+    place = plan.chain[0][:-1]
+    others: list[LoopPlan | Lesson] = [
+        *(one for one in tracer.plans.values() if one is not plan and one.chain and one.chain[0][:-1] == place),
+        *(one for chain, one in reversed(tracer.restraints.lessons.items()) if chain[0][:-1] == place),
+    ]
+    for one in others:
+        alike = {name for name, kinds in one.kinds.items() if None not in kinds and plan.kinds.get(name) == kinds}
+        peels = bool(one.peel) and one.differing <= alike
+        eithers, extents, places = {}, {}, {}
+        if isinstance(one, LoopPlan):
+            if not one.unpeeled:  # NB: here it may be known that there is an iteration, and the kind after it
+                eithers = {name: forms for name, forms in one.eithers.items() if name in alike}
+            extents = {path: set(axes) for path, axes in one.extents.items() if path[0] in alike}
+            plan.own_extents |= {path for path in one.own_extents if path[0] in alike}
+            plan.settled |= {path for path in one.settled if path[0] in alike}
+            places = {place: is_read for place, is_read in one.places.items() if isinstance(place.where, Source)}
+        if not (peels or eithers or extents or places.keys() - plan.places.keys()):
+            continue
+        if peels:
+            plan.peel, plan.differing = one.peel, set(one.differing)
+        plan.eithers |= eithers
+        plan.guessed_eithers |= eithers.keys()
+        plan.extents |= extents
+        plan.guessed_places |= places.keys() - plan.places.keys()
+        plan.places |= places | plan.places
+        plan.steps |= one.steps
+        plan.numbers |= one.numbers
+        plan.fixed |= one.fixed
+        plan.guessed |= one.steps.keys() | one.numbers
+        plan.replaced |= one.replaced
+        return True
+    return False
 
 
 def guess_differing(

@@ -174,7 +174,12 @@ def only_places(
         if where is None or isinstance(owner, IteratorValue) or place in plan.places or len(plan.places) == MAX_PLACES:
             return False
         first = place_at(tracer, owner, key, before)
-        plan.places[place] = was_looked_at(first) or _is_number_like(first, place_at(tracer, owner, key, after))
+        is_read = was_looked_at(first) or _is_number_like(first, place_at(tracer, owner, key, after))
+        plan.places[place] = is_read
+        if isinstance(where, Source):  # it is there in front of the loops around this one, which change it with it
+            for one in (tracer.plans[region.key] for region in tracer.regions if region.key in tracer.plans):
+                if len(one.places) < MAX_PLACES:
+                    one.places.setdefault(place, is_read)
         learned = True
     if learned:
         raise Retry

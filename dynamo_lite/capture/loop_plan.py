@@ -26,6 +26,7 @@ class LoopPlan:
     # Iterations before the loop.
     peel: int = 0  # how many run there
     differing: set[Any] = field(default_factory=set)  # locals of another type after the first: all the reason
+    kinds: dict[Any, set[Any]] = field(default_factory=dict)  # before, of variables that it stores to (kinds_ahead.py)
     unpeeled: bool = False  # none can, since such a one breaks the graph
 
     # What an iteration changes.

@@ -492,7 +492,7 @@ class Attempt:
             return
         if len(path) == 1 and (forms := forms_of(tracer, before, after, self.plan.unpeeled)) is not None:
             parts = changing_parts(tracer, self.region.numbers.get(path), before, after)
-            for plan in self._plans_for(path[0]):
+            for plan in self.plans_for(path[0]):
                 learn_either(plan, path, forms, parts)
             self.learned = True
             return
@@ -549,7 +549,7 @@ class Attempt:
         else:
             self.final[path] = after  # it is known without the iterations before
 
-    def _plans_for(self, name: Name) -> list[LoopPlan]:
+    def plans_for(self, name: Name) -> list[LoopPlan]:
         """The plan of this loop, and those of the loops around it that carry a local, too, and leave it to this one."""
         plans = [self.plan]
         for one in reversed(self.machine.attempts[:-1]):
@@ -614,7 +614,7 @@ class Attempt:
         if type(step) is int:
             self.plan.steps[path] = step
         elif len(self.plan.numbers) < MAX_NUMBERS:
-            for plan in self._plans_for(path[0]) if path[:1] in self.eithers else (self.plan,):
+            for plan in self.plans_for(path[0]) if path[:1] in self.eithers else (self.plan,):
                 if path[0] in plan.eithers or plan is self.plan:
                     plan.numbers.add(path)
         else:

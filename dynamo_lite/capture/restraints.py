@@ -47,15 +47,18 @@ def place_in(code: Code, index: int) -> tuple[str, Position, str]:
 @dataclass(eq=False, slots=True)
 class Lesson:
     """What a LoopPlan (state.py) of the latest capture knew of one loop in others (lessons.py). variables: of modules,
-    as places. refused: as there; often: by how many captures, one after the other, for the same reason."""
+    as places; attributes: by a local of the function that is captured, the names of the way, and its own. refused: as
+    there; often: by how many captures, one after the other, for the same reason."""
 
     peel: int = 0
     differing: set[str] = field(default_factory=set)
+    kinds: dict[str, set[Any]] = field(default_factory=dict)
     fixed: set[tuple[Any, ...]] = field(default_factory=set)
     numbers: set[tuple[Any, ...]] = field(default_factory=set)
     steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
     variables: dict[str, bool] = field(default_factory=dict)
+    attributes: dict[tuple[str, ...], bool] = field(default_factory=dict)
     refused: tuple[str, str] | None = None
     often: int = 0
 

@@ -177,9 +177,59 @@ def escapes_then_prints(a: Array, n: int) -> Array:
     return rounds
 
 
+class Chain:
+    """A hidden Markov model as textbooks write it down: sums that begin as ints, of attributes and calls."""
+
+    def __init__(self, seed: int, states: int, length: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.states, self.length = states, length
+        self.moves, self.before, self.behind = rng.random((states, states)), rng.random((length, states)), None
+        self.behind = self.before * 0.5
+
+    def share(self, i: int, t: int) -> Any:
+        whole = 0
+        for j in range(self.states):
+            whole += self.before[t][j] * self.behind[t][j]
+        return self.before[t][i] * self.behind[t][i] / whole
+
+    def pair(self, i: int, j: int, t: int) -> Any:
+        whole = 0
+        for k in range(self.states):
+            for m in range(self.states):
+                whole += self.before[t][k] * self.moves[k][m] * self.behind[t + 1][m]
+        return self.before[t][i] * self.moves[i][j] * self.behind[t + 1][j] / whole
+
+
+def learns(chain: Chain) -> Array:
+    found = np.zeros((chain.states, chain.states))
+    for i in range(chain.states):
+        for j in range(chain.states):
+            above, below = 0.0, 0
+            for t in range(chain.length - 1):
+                above += chain.pair(i, j, t)
+                below += chain.share(i, t)
+            found[i][j] = above / below
+    return found
+
+
+def sums_of_lists_and_calls(rows: list[list[Any]], a: Array) -> Any:
+    def of(x: Any) -> Any:
+        return x * 0.5
+
+    total, least = 0, 0
+    for row in rows:
+        for k in range(len(row)):
+            total += row[k]
+    for i in range(a.shape[0]):
+        least = least + of(a[i])
+    return total, least
+
+
 @pytest.mark.parametrize(
     ("fn", "args", "most"),
     [
+        (learns, (Chain(1, 5, 12),), 2),
+        (sums_of_lists_and_calls, ([[1.5, 2.5, 3.0] * 4] * 12, np.arange(12.0)), 5),
         (sums_that_begin_as_ints, (np.random.default_rng(7).random(12), 12), 2),
         (an_item_that_is_an_int, (np.arange(12), 12), 3),
         (an_item_that_is_an_int, (np.arange(12) / 7, 12), 3),
