@@ -35,9 +35,9 @@ from dynamo_lite.pycode import (
     beginning,
     begins_at,
     decoded,
-    handlers_at,
     in_order,
     is_comprehension,
+    is_handled,
     landings,
     leaves_with,
     liveness,
@@ -145,14 +145,14 @@ class Resumes:
         if code not in self.places:
             return False
         whole, index = self.places[code]
-        return handlers_at(decoded(whole), index) is not None
+        return is_handled(decoded(whole), index)
 
     def is_in_block(self, code: types.CodeType) -> bool:
         """Whether `code` goes on in a `with` or `try` of the user's, past which goes what is raised before that."""
         if code not in self.places:
             return False
         whole, index = self.places[code]
-        return handlers_at(decoded(whole), index) is not None or leaves_with(decoded(whole), index)
+        return is_handled(decoded(whole), index) or leaves_with(decoded(whole), index)
 
     def jump(self, function: types.FunctionType, target: Target) -> Any:
         """The Jump to a target of `function`, to enter it while it runs; None where that cannot be."""
@@ -204,7 +204,7 @@ class Resumes:
         shows = reads_frame(code)
         if shows and is_comprehension(code):
             kinds, items = ["value"] * len(stack), list(stack)
-        if is_handled := handlers_at(code, header) is not None:
+        if handled := is_handled(code, header):
             _C.hold_interrupts()
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if shows else liveness(code)[header]
@@ -232,7 +232,7 @@ class Resumes:
         taken = locals_taken(jump, target)
         if not cells and not (shows and is_comprehension(code)):
             places = tuple(names.index(name) if name in bound else None for name in taken)
-            self._ways[key] = _Way(function.__code__, jump, places, is_handled)
+            self._ways[key] = _Way(function.__code__, jump, places, handled)
         return jump(*items, *map(bound.get, taken), *held.values())
 
     def with_back_edges(self, function: types.FunctionType, from_break: bool = False) -> types.FunctionType | None:

@@ -19,6 +19,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,33 @@ def test_a_timeout_while_a_kernel_is_compiled_is_raised(monkeypatch: pytest.Monk
     assert (fast(x) == fresh(x)).all()
     assert fast.stats()["native_calls"] >= 1
     assert fast.stats()["plain_calls"] <= 1  # where the kernel took long the first call declined
+
+
+def handles_in_loop(x: float, n: int) -> tuple[float, str]:
+    try:
+        for i in range(n):
+            for j in range(5):
+                x = x * 0.5 + (i + j) % 3
+    except Timeout:
+        return x, "handled"
+    return x, "not interrupted"
+
+
+def test_a_timeout_while_a_loop_is_compiled_is_handled_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, sent = kernel_compiler._compile_machine, []
+
+    def interrupted(*args: Any) -> Any:
+        if not sent:
+            sent.append(True)
+            send_signal()
+            time.sleep(0.06)  # longer than interrupts wait
+        return compiled(*args)
+
+    signal.signal(signal.SIGUSR1, raising)
+    fast = dynamo_lite.compile(handles_in_loop, options={"cost_model": False})
+    monkeypatch.setattr(kernel_compiler, "_compile_machine", interrupted)
+    assert fast(1.5, 10**7)[1] == "handled"
+    assert sent
 
 
 def test_a_handler_that_returns_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,6 +328,51 @@ def test_timers_at_any_time() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
     assert lost == 0
+
+
+def until_time_is_over(x: Any) -> int:
+    n = i = 0
+    try:
+        while True:
+            if x[i % 3] > 0.5:
+                n += 1
+            n %= 1000
+            i += 1
+    except Timeout:
+        return i
+
+
+def until_time_is_over_with_another_try(x: Any) -> int:
+    n = i = 0
+    try:
+        while i < 10**9:
+            try:
+                i += 1
+                n += x[i % 4] > 0.5
+            except IndexError:
+                i += 1
+    except Timeout:
+        pass
+    return i
+
+
+UNCOVERED = pytest.mark.skipif(sys.version_info >= (3, 13), reason="no handler covers the jump back")
+ENDED = [until_time_is_over, pytest.param(until_time_is_over_with_another_try, marks=UNCOVERED)]
+
+
+@pytest.mark.parametrize("function", ENDED)
+def test_long_loops_are_ended_in_their_try(function: Callable[[Any], int]) -> None:
+    """Each of their iterations is segments, or plain code, that goes on in the middle of one."""
+    signal.signal(signal.SIGALRM, raising)
+    fast = dynamo_lite.compile(function, options={"cost_model": False})
+    try:
+        for seconds in (2.0, 0.3, 0.3):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            with suppress(Timeout) if seconds > 1.0 else nullcontext():  # the first call is compiled
+                fast(np.array([0.0, 1.0, 0.0]))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def test_an_interrupt_while_a_running_loop_is_taken_over_is_of_a_line_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

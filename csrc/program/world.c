@@ -206,10 +206,14 @@ dl_world_close(DlRun *run, DlWatch *watch, DlStatus status)
 }
 
 /* Whether a handler of a signal can run now: it could look at what is not stored yet, or a generator that has been drawn
- * from. */
+ * from. Where the user's code handles what it raises, a loop has to be under way that can be left for that: none is while the
+ * code of its own is compiled. */
 static int
 can_handle(const DlRun *outermost)
 {
+    if (outermost->world != NULL && outermost->world->handles && !outermost->leaves) {
+        return 0;
+    }
     return can_let_in(outermost) && !outermost->world->stores && outermost->draws == NULL && outermost->changes == 0;
 }
 

@@ -2,18 +2,22 @@
 
 Enters an Attempt, and the types that an array has before and after an iteration. Leaves the type that stands in the
 body, whose changing extents are numbers of the region's, and what these are after an iteration. LoopPlan.extents says
-which axes these are; an earlier attempt has learned it. Extents that are equal before the loop, and after each
-iteration, are one number, so that arrays which shrink together are known to fit each other:
+which axes these are; an earlier attempt has learned it, maybe from sizes that did not fit each other. Extents that are
+equal before the loop, and after each iteration, are one number, so that arrays which shrink together are known to fit
+each other:
 
     while ...: z = z[alive]; c = c[alive]      # %z: float64[n1], %c: float64[n1]
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.sameness import alike_but_for_extents, types_agree
+from dynamo_lite.capture.state import Retry
+from dynamo_lite.capture.value import Break, SizesDiffer
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Scalar, make, symbols_of
 from dynamo_lite.graph.types import ArrayType
@@ -66,7 +70,8 @@ def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> 
             for plan in attempt.plans_for(path[0]):
                 plan.extents.setdefault(path, set()).add(axis)
             attempt.learned = True
-        elif not tracer.varies(new):  # it is another one after the first iteration alone, which runs before the loop
+        elif not tracer.varies(new) or (own in attempt.plan.doubtful and new == old):
+            # It is another one after the first iteration alone, which runs before the loop; or none.
             attempt.plan.extents[path].discard(axis)
             attempt.plan.settled.add(own)
             attempt.learned = True
@@ -76,6 +81,30 @@ def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> 
             attempt.plan.own_extents.add(own)
             attempt.learned = True
     return True
+
+
+def fit_extents(attempts: Sequence[Attempt], reason: Break) -> None:
+    """Begin again where sizes that do not fit each other are of arrays that loops replace: their extents may change."""
+    if not isinstance(reason, SizesDiffer):
+        return
+    learned = [_may_change(attempt, reason.sizes) for attempt in attempts]  # by each of them
+    if any(learned):
+        raise Retry from None
+
+
+def _may_change(attempt: Attempt, sizes: Sequence[Scalar]) -> bool:
+    plan, names = attempt.plan, set().union(*map(symbols_of, sizes))
+    found = [
+        (path, axis)
+        for path, (_, node) in attempt.leaves.items()
+        for axis, size in enumerate(node.array_type.shape)
+        if path[0] in attempt.stored and not names.isdisjoint(symbols_of(size))
+        if axis not in plan.extents.get(path, ()) and (*path, EXTENT, axis) not in plan.settled
+    ]
+    for path, axis in found:
+        plan.extents.setdefault(path, set()).add(axis)
+        plan.doubtful.add((*path, EXTENT, axis))
+    return bool(found)
 
 
 def _goes_on_changing(attempt: Attempt, old: Scalar, new: Scalar) -> bool:

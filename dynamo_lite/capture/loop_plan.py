@@ -39,6 +39,7 @@ class LoopPlan:
     extents: dict[tuple[Any, ...], set[int]] = field(default_factory=dict)  # of arrays, the axes (extents.py)
     own_extents: set[tuple[Any, ...]] = field(default_factory=set)  # those that equal others at first alone
     settled: set[tuple[Any, ...]] = field(default_factory=set)  # those that are others after the first iteration alone
+    doubtful: set[tuple[Any, ...]] = field(default_factory=set)  # those that have only been taken to change
     guessed: set[tuple[Any, ...]] = field(default_factory=set)  # of steps and numbers, what no attempt has confirmed
     guessed_places: set[Any] = field(default_factory=set)  # likewise of places
     guessed_eithers: set[Any] = field(default_factory=set)  # and of eithers

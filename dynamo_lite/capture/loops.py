@@ -33,7 +33,7 @@ from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.complex_numbers import parted
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
-from dynamo_lite.capture.extents import agree, enter_type
+from dynamo_lite.capture.extents import agree, enter_type, fit_extents
 from dynamo_lite.capture.holdings import with_node
 from dynamo_lite.capture.leaving import (
     CannotLeave,
@@ -263,6 +263,7 @@ class Attempt:
         except Returned:
             self._refuse_way("loop-exit", "return")
         except Break as reason:
+            fit_extents(self.machine.attempts, reason)
             self._refuse_way(reason.reason, reason.detail)
         except Undecided as reason:
             self._promise(reason.condition)
@@ -606,9 +607,7 @@ class Attempt:
     def _guess_step(self, path: Path, before: Value, after: Value) -> None:
         """A number that the loop changes: suppose that it grows by the same int every time, and see."""
         begin, end = as_scalar(before), as_scalar(after)
-        if begin is None or end is None or kind_of(begin) != kind_of(end) or kind_of(end) == "complex":
-            self._differs(path)
-        if isinstance(begin, int) and not -(2**63) <= begin < 2**63:
+        if begin is None or end is None or kind_of(begin) != kind_of(end) or not is_carriable(begin):
             self._differs(path)
         step = make("sub", end, begin) if kind_of(end) == "int" else None
         if type(step) is int:

@@ -76,6 +76,8 @@ def not_too_long(result: Value) -> Value:
 def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     a, b = as_scalar(lhs), as_scalar(rhs)
     assert a is not None and b is not None
+    if {kind_of(a), kind_of(b)} in ({"bool", "int"}, {"bool", "float"}):
+        a, b = (int(one) if isinstance(one, bool) else one for one in (a, b))  # as Python takes it beside a number
     kinds = {kind_of(a), kind_of(b)}
     if (is_symbolic(a) or is_symbolic(b)) and not (_too_wide(a) or _too_wide(b)):
         if op in ("+", "-", "*", "//", "%") and kinds == {"int"}:
@@ -91,6 +93,8 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             whole = _whole_power(tracer, a, b) if op == "**" else _bits(tracer, op, a, b)
             if whole is not None:
                 return tracer.number(whole)
+        if kinds == {"bool"} and op in ("&", "|", "^"):
+            return _of_bools(tracer, op, a, b)
         if "float" in kinds and kinds <= {"int", "float"} and op in ("+", "-", "*"):
             return NumberValue(None, ScalarOp(SCALAR_OPS[op], "float", (a, b)))
         if op == "**" and ("float" in kinds or _is_inverse(tracer, a, b)) and kinds <= {"int", "float"}:
@@ -108,6 +112,15 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     one, other = tracer.specialise(lhs), tracer.specialise(rhs)
     assert isinstance(one, ConstantValue) and isinstance(other, ConstantValue)
     return as_operand(python_result(PYTHON_OPERATORS[op], one.value, other.value), (lhs, one))
+
+
+def _of_bools(tracer: Tracer, op: str, a: Scalar, b: Scalar) -> Value:
+    """a & b, a | b or a ^ b: a bool of two bools, both of which are there already."""
+    if op == "^":
+        result = make("or", make("and", a, make("not", b)), make("and", make("not", a), b))
+    else:
+        result = make("and" if op == "&" else "or", a, b)
+    return tracer.number(result)
 
 
 def _sign(tracer: Tracer, exponent: Scalar) -> Value | None:

@@ -40,6 +40,7 @@ from dynamo_lite.capture.value import (
     RecordValue,
     ResultValue,
     SequenceValue,
+    SizesDiffer,
     SliceValue,
     Value,
     a_kind,
@@ -149,7 +150,7 @@ def no_rule(error: ops.OpError) -> Exception:
     if isinstance(error, Undecided):
         return error
     if isinstance(error, ops.DoesNotBroadcast):
-        return Break("python-exception", f"ValueError: {error}")
+        return SizesDiffer(str(error), error.sizes)
     return Break("data-dependent-shape" if isinstance(error, ops.UnknownShape) else "op-without-rule", str(error))
 
 

@@ -49,6 +49,14 @@ class Break(Exception):
         self.detail = detail
 
 
+class SizesDiffer(Break):
+    """NumPy raises, since these sizes do not fit each other."""
+
+    def __init__(self, detail: str, sizes: tuple[Scalar, ...]) -> None:
+        super().__init__("python-exception", f"ValueError: {detail}")
+        self.sizes = sizes
+
+
 @dataclass(eq=False, slots=True)
 class Value:
     """Anything: an object that can be passed around and reloaded, but not looked into."""

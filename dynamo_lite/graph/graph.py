@@ -190,8 +190,11 @@ class Graph:
         """Whether the facts, or what the program sees to, tell that `condition` holds; None: they do not.
 
         NB: that an open size equals another is no fact, since one of the two would get the name of the other. In a
-        branch it is a number that goes in."""
+        branch it is a number that goes in. Behind what the program requires other facts are of no account: they may
+        tell that it declines whenever it gets there."""
         known = self.facts.decide(condition)
+        if known is False and isinstance(condition, ScalarOp) and condition.op == "eq" and 1 not in condition.operands:
+            return any(node.op == "require" and node.args[0] == condition for node in self.nodes)
         if known is None and isinstance(condition, ScalarOp) and condition.op == "eq":
             is_open = any(isinstance(size, Symbol) and size.input < 0 for size in condition.operands)
             if is_open or any(node.op == "require" for node in self.nodes):

@@ -61,7 +61,11 @@ class NotRead(OpError):
 
 
 class DoesNotBroadcast(OpError):
-    """NumPy raises a ValueError, since sizes do not fit. The text says which."""
+    """NumPy raises a ValueError, since these sizes do not fit. The text says which."""
+
+    def __init__(self, text: str, sizes: tuple[Scalar, ...]) -> None:
+        super().__init__(text)
+        self.sizes = sizes
 
 
 class Undecided(OpError):

@@ -47,11 +47,7 @@ class Orders:
         if order is None or self.lies is None:
             return False
         ranks = {array.array_type.ndim for array in order if array is not None}
-        found = {
-            self.lies[array.params["index"]]
-            for array in order
-            if array is not None and array.kind is NodeKind.INPUT and array.params["index"] in self.lies
-        }
+        found = self.found(order)
         if PACKED in order or ranks - {rank}:
             return all(one == tuple(range(len(one))) for one in found if one is not None) and None not in found
         return len(found) <= 1 and None not in found
@@ -61,11 +57,36 @@ class Orders:
         as well, whose arrays seldom change their order."""
         if self.lies is not None:
             return self.may_have(order, max((array.array_type.ndim for array in order if array is not None), default=0))
-        arrays = [array for array in order if array is not None]
-        found = {self.inside.get(array.params["index"], ()) for array in arrays if array.kind is NodeKind.INPUT} - {()}
+        found = self.found(order)
         if PACKED in order:
             return all(one is not None and one == tuple(range(len(one))) for one in found)
         return len(found) <= 1 and None not in found
+
+    def found(self, order: Order) -> set[tuple[int, ...] | None]:
+        """How arrays lie now, as far as that is known; one and its transpose lie differently, however they do."""
+        found: set[tuple[int, ...] | None] = set()
+        turned: dict[Node, tuple[int, ...]] = {}
+        for array in order:
+            if array is None:
+                continue
+            source, axes = array, tuple(range(array.array_type.ndim))
+            while source.op == "transpose" and isinstance(source.args[0], Node):
+                axes = tuple(source.params["axes"][axis] for axis in axes)
+                source = source.args[0]
+            lies = self.lies_now(source)
+            if lies is not None and lies:
+                found.add(tuple(axes.index(axis) for axis in lies))
+            elif lies is None or turned.setdefault(source, axes) != axes:
+                found.add(None)
+        return found
+
+    def lies_now(self, array: Node) -> tuple[int, ...] | None:
+        """The axes from the outermost in memory to the innermost, None where axes meet; () where it is not known."""
+        if array.kind is NodeKind.INPUT:
+            return (self.inside if self.lies is None else self.lies).get(array.params["index"], ())
+        if array.op in ("empty", "zeros", "full") and array.params["order"] == "C":
+            return tuple(range(array.array_type.ndim))
+        return ()
 
     def forget(self) -> None:
         """Forget what was found out about a graph that has changed since, but not what it requires."""

@@ -21,8 +21,8 @@ SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
 def broadcast(shapes: Sequence[tuple[Dim, ...]], ask: Relate) -> tuple[Dim, ...]:
     """The common shape; asks whether sizes with different expressions are equal, OpError if not.
 
-    Of two that only the run knows, or of one and another, NumPy refuses what differs, but for a size of 1, of which the
-    program declines.
+    Of two that only the run knows or that change in a loop, or of one and another, NumPy refuses what differs, but for
+    a size of 1, of which the program declines.
     """
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[Dim] = [1] * rank
@@ -33,7 +33,8 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]], ask: Relate) -> tuple[Dim, ...]
             if result[axis] == 1:
                 result[axis] = dim
             elif not _agree(result[axis], dim, ask):
-                raise DoesNotBroadcast(f"operands of sizes {result[axis]} and {dim} do not broadcast")
+                text = f"operands of sizes {result[axis]} and {dim} do not broadcast"
+                raise DoesNotBroadcast(text, (result[axis], dim))
             elif isinstance(dim, int):
                 result[axis] = dim
     return tuple(result)
@@ -45,8 +46,7 @@ def is_open(dim: Scalar) -> bool:
 
 
 def _agree(left: Dim, right: Dim, ask: Relate) -> bool:
-    same = make("eq", left, right)
-    return demand(ask, same) if is_open(left) or is_open(right) else ask(same)
+    return demand(ask, make("eq", left, right))
 
 
 def shape_of(arg: Argument) -> tuple[Dim, ...]:

@@ -223,6 +223,15 @@ def handlers_at(code: Code, index: int) -> ExceptionEntry | None:
     return None
 
 
+def is_handled(code: Code, index: int) -> bool:
+    """Whether what comes where a frame goes on with instruction `index` is handled in it. NB: a NOP at which a `try` of
+    a loop begins raises nothing; what comes at a jump back to it counts as raised by the instruction before."""
+    if handlers_at(code, index) is not None:
+        return True
+    is_head = code.instrs[index].op == "NOP" and any(instr.target == index for instr in code.instrs[index:])
+    return is_head and index > 0 and handlers_at(code, index - 1) is not None
+
+
 def handled_alike(code: Code, a: int, b: int) -> bool:
     """Whether what two instructions raise is handled at one place, or nowhere."""
     one, other = handlers_at(code, a), handlers_at(code, b)

@@ -27,13 +27,14 @@ from dynamo_lite.pycode.code import (
     UnsupportedResume,
     handlers_at,
     in_order,
+    is_handled,
     leaves_with,
     ranks,
     remembered,
 )
 from dynamo_lite.pycode.decode import remember_as
 from dynamo_lite.pycode.encode import encode
-from dynamo_lite.pycode.flow import cells_named_alike, hidden, own_cells, prune, remove, reraising, stack_depth
+from dynamo_lite.pycode.flow import cells_named_alike, hidden, own_cells, remove, reraising, stack_depth
 from dynamo_lite.pycode.opcodes import OPCODES, Operand
 from dynamo_lite.pycode.version import CACHES, FACTS
 
@@ -73,10 +74,34 @@ def _behind_prologue(code: Code, most: int) -> int:
 
 
 def _before(code: Code, index: int) -> Instr:
-    """What a resume function has right before an instruction that it goes on with, and whose exceptions are handled:
-    what comes at a jump back there counts as raised by the instruction before, and so does from 3.12 on what the
-    function raises that it calls."""
+    """What a resume function has before an instruction whose exceptions count as raised by the one before:
+    what comes at a jump back to it, and from 3.12 on what the function raises that it calls."""
     return Instr("NOP", position=code.instrs[index].position)
+
+
+def _without_unreached(code: Code, jump: int) -> Code:
+    """A resume function, of which instruction `jump` ends the prologue, without what it does not reach and what another
+    one had before the instruction that it goes on with. Of what is left out right before an instruction of `_before`, a
+    NOP is left, so that its exceptions are handled as before."""
+    begin = code.instrs[jump].target
+    assert begin is not None
+    dead = {index for index, depth in enumerate(stack_depth(code)) if depth is None}
+    again = {
+        instr.target
+        for at, instr in enumerate(code.instrs)
+        if at > jump and at not in dead and instr.target is not None and instr.target <= at
+    }
+    counted = {at for at in range(jump + 1, len(code.instrs)) if at in again or code.instrs[at].op in _CALLS} - dead
+    kept = {at - 1 for at in counted if at - 1 in dead and handlers_at(code, at - 1) is not None}
+    ours = {at for at, pair in enumerate(pairwise(code.instrs)) if at > jump and _is_before(*pair)} - dead
+    instrs = [_before(code, at + 1) if at in kept else instr for at, instr in enumerate(code.instrs)]
+    if begin - 1 in kept:
+        instrs[jump] = replace(instrs[jump], target=begin - 1)
+    removed = (dead - kept) | ours
+    made = remove(replace(code, instrs=tuple(instrs)), removed)
+    if begin - 1 not in kept and begin in counted and handlers_at(code, begin) is not None:
+        made = _with_nop(made, begin - sum(at < begin for at in removed), jump)
+    return made
 
 
 @remembered
@@ -120,7 +145,7 @@ def resume_code(
     position = code.instrs[index].position
     prologue = [Instr("MAKE_CELL", name) for name in sorted(own_cells(code))]
     entry = position
-    if handlers_at(code, index) is not None or leaves_with(code, index):
+    if is_handled(code, index) or leaves_with(code, index):
         # NB: what a signal raises is to come where the user's code handles it
         prologue.append(Instr("RESUME", LETS_NOBODY_IN, position=position))
         entry = (code.firstlineno, code.firstlineno, 0, 0)
@@ -144,9 +169,7 @@ def resume_code(
         del prologue[-len(_take(parameters[-1], position)) :]
         prologue.append(Instr("DELETE_FAST", parameters[-1], position=position))
         index -= 1
-    ours = {at for at, (instr, after) in enumerate(pairwise(code.instrs)) if _is_before(instr, after)}
-    if ours:  # of another place that a resume function goes on with
-        code, index = remove(code, ours), index - sum(at < index for at in ours)
+    index += code.instrs[index].op == "NOP" and _is_before(*code.instrs[index : index + 2])
     shift = len(prologue) + 1
     prologue.append(Instr("JUMP", target=index + shift, position=position))
 
@@ -170,14 +193,9 @@ def resume_code(
         entry=entry,
         order=tuple(name for name in ranks(code) if not name.startswith(".s")),
     )
-    resumed = prune(resumed)
+    resumed = _without_unreached(resumed, shift - 1)
     used = {instr.arg for instr in resumed.instrs if OPCODES[instr.op].operand is Operand.CELL}
     resumed = replace(resumed, cellvars=tuple(name for name in code.cellvars if name in used))
-    begin = resumed.instrs[shift - 1].target
-    assert begin is not None
-    is_again = any(instr.target == begin for instr in resumed.instrs[begin:])
-    if handlers_at(resumed, begin) is not None and (is_again or resumed.instrs[begin].op in _CALLS):
-        resumed = _with_nop(resumed, begin, shift - 1)
     if resumed.instrs[shift - 1].target == shift:
         resumed = remove(resumed, {shift - 1})
     try:

@@ -457,3 +457,14 @@ def keywords_that_there_are_not(x: Array) -> Any:
         except TypeError as error:
             made.append(str(error))
     return made
+
+
+@found(([], {"a": 1}, np.ones(3)), ({}, {"a": 1}, np.ones(3)), ({}, [], np.ones(3)))
+def method_that_lists_do_not_have_in_a_try(one: Any, other: dict[str, int], x: Array) -> tuple[Any, ...]:
+    """Of lists and dicts that are about to change, only the type is looked at: it has to have the method."""
+    try:
+        one.update(other)
+        other["a"] += 1
+    except (AttributeError, ValueError):
+        x = x + 1.0
+    return one, other, x * 2.0

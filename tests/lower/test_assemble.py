@@ -412,6 +412,44 @@ def test_errors_are_numpys(expression: str) -> None:
         require_equal(function, copies_of(u, v), compile=dynamo_lite.compile, compile_options=OPTIONS)
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.hstack((u.T, u))",
+        "np.concatenate((u, u.T, v + 1.0), axis=1)",
+        "np.vstack((np.hstack((u, v)), np.hstack((v.T, u))))",
+        "np.stack((u.T.T, u.T))",
+        "np.concatenate((np.zeros((4, 4)).T, u.T))",
+        "np.concatenate((np.zeros((4, 4)), u.T * 2, u))",
+    ],
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_and_its_transpose_are_joined_without_declines(expression: str, order: Any) -> None:
+    """They never lie in one order: NumPy joins them."""
+    u, v = (np.arange(16.0).reshape(4, 4).copy(order) + k for k in range(2))
+    function = compiled(expression)
+    fast = dynamo_lite.compile(function, **OPTIONS)
+    for _ in range(3):
+        found, expected = fast(u, v), function(u, v)
+        assert found.tobytes() == expected.tobytes() and found.strides == expected.strides
+    assert fast.stats()["declines"] == 0
+
+
+def test_a_transpose_of_what_a_loop_makes_is_joined_without_declines() -> None:
+    def function(n: int) -> Any:
+        x = np.zeros((n, n), dtype=complex)
+        for i in range(n):
+            for j in range(n):
+                x[i][j] = i * j + 1
+        return np.hstack((x.T, x))
+
+    fast = dynamo_lite.compile(function, **OPTIONS)
+    for n in (5, 6, 7):
+        found, expected = fast(n), function(n)
+        assert found.tobytes() == expected.tobytes() and found.strides == expected.strides
+    assert fast.stats()["declines"] == 0 and fast.stats()["native_calls"] == 3
+
+
 def test_a_loop_in_fortran_order_declines_no_more_than_before() -> None:
     function = looped(MATRIX_LOOPS[3])
     u = np.asfortranarray(np.random.default_rng(3).random((9, 7)))

@@ -119,7 +119,51 @@ def unequal(x: Any, n: int) -> Any:
     return x
 
 
-PROGRAMS = (escapes, grown, differences, collected, taken_off, rows, joined, nested, queue)
+def tree(x: Any, n: int) -> Any:
+    """Sizes that go with the index, beside an array that shrinks as the index does."""
+    v = x
+    for i in range(len(x) - 1, 0, -1):
+        stop = np.arange(i) * 0.1 + n
+        v = np.maximum(0.5 * v[1:] + 0.5 * v[:-1], stop)
+    return v
+
+
+def swapped(x: Any, n: int) -> Any:
+    new = x * 1.5
+    for i in range(min(n, len(x) - 1)):
+        old, held = new, np.ones(len(x) - i - 1) * i
+        new = np.where(old[1:] > held, old[:-1], held)
+    return new
+
+
+def padded(x: Any, n: int) -> Any:
+    v = x[:1]
+    for i in range(n):
+        w = np.zeros(i + 2)
+        w[:-1] += v
+        w[1:] += v * 0.5
+        v = np.minimum(w, np.arange(i + 2) * 0.5)
+    return v
+
+
+def misfit(x: Any, n: int) -> Any:
+    """The sizes fit up to the last iteration but one."""
+    v = x
+    for i in range(n):
+        v = v[1:] + np.ones(len(x) - i - 1 - (i == 7))
+    return v
+
+
+def stays(x: Any, n: int) -> Any:
+    """What is taken to change does not."""
+    total = 0.0
+    for i in range(n):
+        x = x[::-1]
+        total += (x[:2] - np.ones(i + 1)).sum()
+    return x, total
+
+
+PROGRAMS = (tree, swapped, padded, escapes, grown, differences, collected, taken_off, rows, joined, nested, queue)
 
 
 @pytest.mark.parametrize("backend", ["numba", "c", "reference"])
@@ -135,7 +179,9 @@ def test_they_are_native(program: Callable[..., Any], backend: str, no_mode: Non
 
 
 @pytest.mark.parametrize("backend", ["numba", "reference"])
-@pytest.mark.parametrize("program", (*PROGRAMS, views, printed, unequal), ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program", (*PROGRAMS, views, printed, unequal, misfit, stays), ids=lambda program: program.__name__
+)
 def test_nothing_left_or_wrong(program: Callable[..., Any], backend: str) -> None:
     """Arrays that are empty, or of one element, before the loop or in it; errors that NumPy raises then."""
     fast = dynamo_lite.compile(program, backend=backend, options=OPTIONS)

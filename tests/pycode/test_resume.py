@@ -204,6 +204,42 @@ def test_resuming_a_resume_function_at_the_same_place_is_a_fixpoint():
     assert compared > 500
 
 
+def handlers_before_heads(code: Code) -> set[tuple[object, object]]:
+    """Of each instruction that is jumped back to where it stands, and where that is handled which comes at such a jump:
+    it counts as raised by the instruction before."""
+    heads = {instr.target for at, instr in enumerate(code.instrs) if instr.target is not None and instr.target <= at}
+    found = ((code.instrs[head].position, handlers_at(code, head - 1)) for head in heads)
+    return {(place, entry and code.instrs[entry.target].position) for place, entry in found}
+
+
+def test_what_comes_at_a_jump_back_is_handled_as_in_the_loop():
+    """Not as what comes in the prologue, where a function goes on in the loop."""
+
+    def looped(x, n):
+        try:
+            while True:
+                if x[n % 3] == 1:
+                    n += 1
+                n += 1
+                while n % 5:
+                    try:
+                        if n in x:
+                            n += x[0]
+                        n += 2
+                    except IndexError:
+                        n += 3
+        except KeyError:
+            return n
+
+    code = decode(looped.__code__)
+    expected, compared = handlers_before_heads(code), 0
+    for index, stack, names in places(code):
+        found = handlers_before_heads(decode(resume_code(code, index, stack, names)))
+        assert found <= expected, (index, found, expected)
+        compared += len(found)
+    assert compared > 40
+
+
 def function_of(code: types.CodeType, **names: object) -> types.FunctionType:
     return types.FunctionType(code, {**globals(), **names})
 

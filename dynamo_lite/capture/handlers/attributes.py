@@ -108,7 +108,7 @@ _METHOD = types.MethodDescriptorType
 
 def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
     """owner.name, stating the guards that keep it true."""
-    if name in CHANGING_METHODS and is_changed_unread(machine.tracer, owner):
+    if _changes(owner, name) and is_changed_unread(machine.tracer, owner):
         return MethodValue(None, ConstantValue(None, None), owner, name)
     owner = realise(machine.tracer, owner)
     match owner:
@@ -162,6 +162,11 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
         case MethodValue() if name == "__func__":
             return owner.function
     raise Break("unsupported-operation", f"attribute {name} of {a_kind(owner)}")
+
+
+def _changes(owner: Value, name: str) -> bool:
+    """Whether owner.name is a method by which a list or dict from outside changes, and which its type has."""
+    return name in CHANGING_METHODS and isinstance(owner, LazyValue) and hasattr(type(owner.concrete), name)
 
 
 _OF_ENUMS = {"value": "_value_", "name": "_name_"}
