@@ -358,3 +358,22 @@ def test_a_string_that_a_method_gives_back_is_the_same_one() -> None:
     texts = (" b ", "abc", "bcd", "a", "", "cbd")
     variants = [lambda text=text: (V.copy(), "".join(list(text))) for text in texts]  # type: ignore[misc]
     require_equal(stripped, variants[0], variants=variants[1:], compile=whole)
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "digitize": lambda m: np.digitize(m[0], EDGES, bins=EDGES),
+    "array_split": lambda m: np.array_split(m, 2, ary=m),
+    "select": lambda m: np.select([m > 0], [m], condlist=[m > 1]),
+    "histogram": lambda m: np.histogram(m, 10, bins=4),
+    "choose": lambda m: np.choose((m > 0).astype(int), [m, m], choices=[m, -m]),
+    "fill_diagonal": lambda m: np.fill_diagonal(m, 1.0, val=2.0),
+    "fill_diagonal of an unknown name": lambda m: np.fill_diagonal(m, 1.0, wide=True),
+    "fill_diagonal of four": lambda m: np.fill_diagonal(m, 1.0, False, None),
+    "ascontiguousarray": lambda m: np.ascontiguousarray(m, a=m),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_argument_that_there_is_not_or_twice_is_an_error(name: str) -> None:
+    report = require_equal(CALLS[name], copies_of(M), compile=whole)
+    assert report.raised == ["TypeError"] * report.calls

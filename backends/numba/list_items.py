@@ -144,32 +144,24 @@ def _list_item(writer: _Writer, node: Helper) -> None:
     writer.emitter.loaded(node.results[0], pointer)
 
 
-def _list_number(writer: _Writer, node: Helper) -> None:
-    of, index, what = node.operands
-    assert isinstance(of, Value) and isinstance(index, Value) and isinstance(what, Value)
-    pointer = writer.item(of, index, node.failure)
-    writer.emitter.loaded(node.results[0], writer.number(pointer, int(what.number), node.failure))
+def _number(writer: _Writer, node: Helper) -> None:
+    pointer, what = _object_of(writer, node)
+    writer.emitter.loaded(node.results[0], writer.number(pointer, what, node.failure))
 
 
-def _object_number(writer: _Writer, node: Helper) -> None:
-    one, what = node.operands
-    assert isinstance(one, Value) and isinstance(what, Value)
-    pointer = writer.emitter.in_memory(one)
-    writer.emitter.loaded(node.results[0], writer.number(pointer, int(what.number), node.failure))
+def _scalar(writer: _Writer, node: Helper) -> None:
+    pointer, type_number = _object_of(writer, node)
+    writer.emitter.loaded(node.results[0], writer.scalar(pointer, type_number, node.failure))
 
 
-def _list_scalar(writer: _Writer, node: Helper) -> None:
-    of, index, what = node.operands
-    assert isinstance(of, Value) and isinstance(index, Value) and isinstance(what, Value)
-    pointer = writer.item(of, index, node.failure)
-    writer.emitter.loaded(node.results[0], writer.scalar(pointer, int(what.number), node.failure))
-
-
-def _object_scalar(writer: _Writer, node: Helper) -> None:
-    one, what = node.operands
-    assert isinstance(one, Value) and isinstance(what, Value)
-    pointer = writer.emitter.in_memory(one)
-    writer.emitter.loaded(node.results[0], writer.scalar(pointer, int(what.number), node.failure))
+def _object_of(writer: _Writer, node: Helper) -> tuple[str, int]:
+    """The object, an operand or the item of a list, and what of it is asked for."""
+    of, *index, what = node.operands
+    assert isinstance(of, Value) and isinstance(what, Value)
+    if not index:
+        return writer.emitter.in_memory(of), int(what.number)
+    assert isinstance(index[0], Value)
+    return writer.item(of, index[0], node.failure), int(what.number)
 
 
 def _object_origin(writer: _Writer, node: Helper) -> None:
@@ -181,10 +173,10 @@ def _object_origin(writer: _Writer, node: Helper) -> None:
 
 _WRITE: dict[str, Callable[[_Writer, Helper], None]] = {
     "list_item": _list_item,
-    "list_number": _list_number,
-    "object_number": _object_number,
-    "list_scalar": _list_scalar,
-    "object_scalar": _object_scalar,
+    "list_number": _number,
+    "object_number": _number,
+    "list_scalar": _scalar,
+    "object_scalar": _scalar,
     "object_origin": _object_origin,
 }
 

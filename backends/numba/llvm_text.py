@@ -291,20 +291,11 @@ class Lines:
         self.put(f"  call void {name}({operands})")
 
     def select(self, mask: str, dtype: DType, yes: str, no: str) -> str:
-        """yes where mask, else no; a bool dtype selects bytes, what is 16 bytes wide two halves at once."""
+        """yes where mask, else no; a bool dtype selects bytes, of complex numbers the parts."""
         kind = self.type_of(dtype)
         if self.width and dtype.kind == "c":
             mask, _, _ = self._for_parts(dtype, mask, self.order)
             return self.do(f"select {mask}, {kind} {yes}, {kind} {no}")
-        if self.width and dtype.itemsize == 16:  # as one integer it would go through general registers
-            halves = f"<{2 * self.width} x i64>"
-            twice = ", ".join(f"i32 {lane // 2}" for lane in range(2 * self.width))
-            wide = self.do(
-                f"shufflevector {self.mask_type} {mask}, {self.mask_type} poison, <{2 * self.width} x i32> <{twice}>"
-            )
-            parts = [self.do(f"bitcast {kind} {value} to {halves}") for value in (yes, no)]
-            chosen = self.do(f"select <{2 * self.width} x i1> {wide}, {halves} {parts[0]}, {halves} {parts[1]}")
-            return self.do(f"bitcast {halves} {chosen} to {kind}")
         return self.do(f"select {self.mask_type} {mask}, {kind} {yes}, {kind} {no}")
 
     def choose(self, mask: str, dtype: DType, arms: tuple[str, str], computed: tuple[bool, ...]) -> str:

@@ -128,14 +128,20 @@ dl_object_number(PyObject *object, npy_intp of, int64_t *bits)
     return 1;
 }
 
+/* The item of a list under an index, borrowed; NULL, with no error set, where there is none. */
+static PyObject *
+item_of(PyObject *list, int64_t index)
+{
+    Py_ssize_t size = PyList_CheckExact(list) ? PyList_GET_SIZE(list) : 0;
+    index += index < 0 ? size : 0;
+    return (uint64_t)index < (uint64_t)size ? PyList_GET_ITEM(list, index) : NULL;
+}
+
 int32_t
 dl_list_number(PyObject *list, int64_t index, npy_intp of, int64_t *bits)
 {
-    if (!PyList_CheckExact(list)) {
-        return 1;
-    }
-    index += index < 0 ? PyList_GET_SIZE(list) : 0;
-    return (uint64_t)index >= (uint64_t)PyList_GET_SIZE(list) || dl_object_number(PyList_GET_ITEM(list, index), of, bits);
+    PyObject *item = item_of(list, index);
+    return item == NULL || dl_object_number(item, of, bits);
 }
 
 int32_t
@@ -154,11 +160,8 @@ dl_object_scalar(PyObject *object, npy_intp type, int64_t *bits)
 int32_t
 dl_list_scalar(PyObject *list, int64_t index, npy_intp type, int64_t *bits)
 {
-    if (!PyList_CheckExact(list)) {
-        return 1;
-    }
-    index += index < 0 ? PyList_GET_SIZE(list) : 0;
-    return (uint64_t)index >= (uint64_t)PyList_GET_SIZE(list) || dl_object_scalar(PyList_GET_ITEM(list, index), type, bits);
+    PyObject *item = item_of(list, index);
+    return item == NULL || dl_object_scalar(item, type, bits);
 }
 
 int
@@ -284,14 +287,10 @@ dl_machine_keep_origin(npy_intp *block, npy_intp place, int64_t origin)
 int32_t
 dl_machine_list_item(npy_intp *block, npy_intp place, PyObject *list, int64_t index, PyObject **item)
 {
-    if (!PyList_CheckExact(list)) {
+    *item = item_of(list, index);
+    if (*item == NULL) {
         return 1;
     }
-    index += index < 0 ? PyList_GET_SIZE(list) : 0;
-    if ((uint64_t)index >= (uint64_t)PyList_GET_SIZE(list)) {
-        return 1;
-    }
-    *item = PyList_GET_ITEM(list, index);
     return place < 0 ? 0 : dl_machine_keep(block, place, *item);
 }
 

@@ -368,8 +368,8 @@ def _enumerate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(zip)
 def _zip(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    strict = as_constant(machine, kwargs["strict"]) if set(kwargs) == {"strict"} else False
-    if (kwargs and "strict" not in kwargs) or type(strict) is not bool:
+    strict = as_constant(machine, kwargs["strict"]) if "strict" in kwargs else False
+    if not kwargs.keys() <= {"strict"} or type(strict) is not bool:
         raise Break("python-call", "zip")
     return IteratorValue(None, kind="zip", start=int(strict), parts=tuple(iterate_part(machine, arg) for arg in args))
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from dynamo_lite._C import Objects
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.choices import as_whole, split
+from dynamo_lite.capture.choices import as_whole, split_each
 from dynamo_lite.capture.claims import claim
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
@@ -618,12 +618,7 @@ def _read_number(machine: Machine, array: ArrayValue, position: Value) -> Symbol
 def _put(machine: Machine, cells: Cells, position: Value, item: Value) -> None:
     item = realise(machine.tracer, item)
     if isinstance(item, EitherValue):
-
-        def put_one(one: Value) -> Value:
-            _put(machine, cells, position, one)
-            return ConstantValue(None, None)
-
-        split(machine, item, put_one)
+        split_each(machine, item, lambda one: _put(machine, cells, position, one))
         return
     number = _number_of(item, cells.kind)
     if number is None:

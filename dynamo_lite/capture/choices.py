@@ -84,7 +84,6 @@ from dynamo_lite.graph.scalar import (
 
 GoesOn: TypeAlias = Scalar | Node
 Parts: TypeAlias = tuple[Value, Value | None, Value | None]  # see parts_of
-ByKind: TypeAlias = tuple[Value | None, dict[str, Value]]
 Refuse: TypeAlias = Callable[[str, str], NoReturn]
 
 
@@ -135,6 +134,16 @@ def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value
     if known is not None:  # inside of another choice by the same condition
         return operate(value.first if known else value.second)
     return either_way(machine, value.condition, lambda: operate(value.first), lambda: operate(value.second))
+
+
+def split_each(machine: Machine, value: EitherValue, act: Callable[[Value], object]) -> None:
+    """Have `act` change something by a value that is one or the other: it runs on the one that it is."""
+
+    def done(one: Value) -> Value:
+        act(one)
+        return ConstantValue(None, None)
+
+    split(machine, value, done)
 
 
 def either_way(machine: Machine, condition: GoesOn, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
@@ -417,9 +426,6 @@ class Merge:
         either = self.either(what, self.parts(first, self.then), self.parts(second, self.orelse))
         if either is not None:
             return either
-        numbers = self.of_two_kinds(what, self.by_kind(first, self.then), self.by_kind(second, self.orelse))
-        if numbers is not None:
-            return numbers
         if _is_kept(first) and _is_kept(second):
             flag = self.value(what, (ConstantValue(None, True), ConstantValue(None, False)), (True, True))
             self.eithers.append(EitherValue(None, flag, _handed(self, first, 0), _handed(self, second, 1)))
@@ -469,35 +475,6 @@ class Merge:
         result = EitherValue(None, flag, made, kept)
         self.eithers.append(result)
         return result
-
-    def by_kind(self, value: Value, region: Region) -> ByKind | None:
-        """A Python number of one branch that may be of two kinds, by kind, and whether it is of the first of these in
-        the order of their names; None for other values."""
-        number = as_scalar(value)
-        if number is not None:
-            return None if kind_of(number) == "complex" else (None, {kind_of(number): value})
-        if not isinstance(value, EitherValue) or isinstance(value.condition, Value):
-            return None
-        one, other = as_scalar(value.first), as_scalar(value.second)
-        if one is None or other is None or not kind_of(one) < kind_of(other):
-            return None
-        flag = NumberValue(None, as_number(self.tracer, region, value.condition))
-        return flag, {kind_of(one): value.first, kind_of(other): value.second}
-
-    def of_two_kinds(self, what: str, first: ByKind | None, second: ByKind | None) -> EitherValue | None:
-        """What is a number of one kind or of another: what operates on it does so on either."""
-        if first is None or second is None:
-            return None
-        kinds = sorted({**first[1], **second[1]})
-        if len(kinds) != 2 or "complex" in kinds:
-            return None
-        flags = (flag or ConstantValue(None, kinds[0] in found) for flag, found in (first, second))
-        parts = [self.value(what, tuple(flags), (True, True))]  # type: ignore[arg-type]
-        for kind in kinds:
-            one, other = first[1].get(kind), second[1].get(kind)
-            parts.append(self.value(what, (one, other), (one is not None, other is not None)))
-        self.eithers.append(EitherValue(None, *parts))
-        return self.eithers[-1]
 
     def number(self, one: Scalar, other: Scalar) -> int:
         """The place of a number that the choice yields."""
@@ -794,7 +771,7 @@ def as_whole(machine: Machine, value: Value) -> Value:
 
 
 __all__ = [
-    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside_none"),
+    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside"),
     *("break_", "choose", "data_condition", "either_way", "is_none", "may_choose", "merge_of", "narrowed"),
-    *("none_condition", "parts_of", "split"),
+    *("none_condition", "parts_of", "split", "split_each"),
 ]

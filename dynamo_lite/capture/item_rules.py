@@ -79,9 +79,9 @@ def _is_at_least(machine: Machine, number: Scalar | None, least: int) -> bool:
 
 @rule(itertools.product)
 def _product_rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    repeat = as_constant(machine, kwargs["repeat"]) if set(kwargs) == {"repeat"} else 1
+    repeat = as_constant(machine, kwargs["repeat"]) if "repeat" in kwargs else 1
     pools = args * repeat if type(repeat) is int and 0 < repeat <= 8 else []
-    if (kwargs and "repeat" not in kwargs) or not pools or not all(isinstance(arg, RangeValue) for arg in pools):
+    if not kwargs.keys() <= {"repeat"} or not pools or not all(isinstance(arg, RangeValue) for arg in pools):
         raise Break("c-function", "itertools.product")
     if repeat == 1:
         return _made(machine, "product", itertools.product, args, pools)

@@ -29,7 +29,7 @@ from typing import Any
 from dynamo_lite._C import all_differ, all_lack, own_attribute
 from dynamo_lite._C import column as make_column
 from dynamo_lite.capture import cells
-from dynamo_lite.capture.choices import split
+from dynamo_lite.capture.choices import split_each
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source, constant
@@ -150,12 +150,7 @@ def _put(machine: Machine, owner: ListedObject, columns: list[cells.Cells], valu
     position = _position(machine.tracer, owner)
     value = realise(machine.tracer, value)
     if isinstance(value, EitherValue):
-
-        def put_one(one: Value) -> Value:
-            _put(machine, owner, columns, one)
-            return ConstantValue(None, None)
-
-        split(machine, value, put_one)
+        split_each(machine, value, lambda one: _put(machine, owner, columns, one))
         return
     if columns[0].kind == "few":
         cells.put_code(machine, columns[0], position, _code_of(machine.tracer, owner, columns[0], value))

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import pairwise
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn
 
 import numpy as np
 
@@ -70,8 +70,6 @@ from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, evaluate, is_symbolic, kind_of, make, symbols_of
 from dynamo_lite.graph.types import LIST
 from dynamo_lite.ops.lists import is_single
-
-Path: TypeAlias = tuple[Any, ...]
 
 
 def append(machine: Machine, target: SequenceValue, item: Value) -> None:

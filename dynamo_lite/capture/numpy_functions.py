@@ -15,9 +15,9 @@ from dynamo_lite import ops
 from dynamo_lite.capture import masks, numpy_rules
 from dynamo_lite.capture.call_rules import RULES, Args, Kwargs, Rule, call, only, rule
 from dynamo_lite.capture.choices import as_number_here, data_condition
+from dynamo_lite.capture.contiguity import is_packed
 from dynamo_lite.capture.handlers.containers import get_item, set_item
 from dynamo_lite.capture.handlers.operators import compare
-from dynamo_lite.capture.lying import is_packed
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar, number_binary
 from dynamo_lite.capture.source import constant
@@ -35,6 +35,15 @@ from dynamo_lite.capture.written import is_loop_result, root_of
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.ops.shapes import broadcast
+
+
+def _by_name(what: str, names: str, args: Args, kwargs: Kwargs) -> Kwargs:
+    """The arguments of a call by their names; of others than these, and of one that is given twice, NumPy knows."""
+    known = names.split()
+    given = dict(zip(known, args, strict=False)) | kwargs
+    if len(given) < len(args) + len(kwargs) or not given.keys() <= set(known):
+        raise Break("op-without-rule", f"{what} in this form")
+    return given
 
 
 @rule(np.meshgrid)
@@ -101,7 +110,7 @@ def _kron(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """A store into the diagonal of a matrix: of a single number that the dtype holds, or of as many elements of another
     array. NumPy goes through `a.flat` and takes fewer elements over and over."""
-    given = dict(zip(("a", "val", "wrap"), args, strict=False)) | kwargs
+    given = _by_name("np.fill_diagonal", "a val wrap", args, kwargs)
     matrix, value = given.get("a"), given.get("val")
     wraps = as_constant(machine, given.get("wrap", ConstantValue(None, False)))
     value = None if value is None else machine.realised(value)
@@ -157,10 +166,10 @@ def _isreal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @rule(np.digitize)
 def _digitize(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """np.searchsorted, for bins that grow, which NumPy asks compiled code. For others the program declines."""
-    given = dict(zip(("x", "bins", "right"), args, strict=False)) | kwargs
+    given = _by_name("np.digitize", "x bins right", args, kwargs)
     x, bins = given.get("x"), given.get("bins")
     right = as_constant(machine, given.get("right", ConstantValue(None, False)))
-    if x is None or bins is None or type(right) is not bool or given.keys() - {"x", "bins", "right"} or len(args) > 3:
+    if x is None or bins is None or type(right) is not bool:
         raise Break("op-without-rule", "np.digitize in this form")
     x, bins = machine.realised(x), machine.realised(bins)
     if isinstance(bins, SequenceValue):
@@ -209,17 +218,10 @@ _COUNTS_INT = not isinstance(np.count_nonzero(np.ones(2)), np.generic)  # NumPy 
 @rule(np.array_split)
 def _array_split(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The slices that NumPy takes, without the array of bounds that it computes them by: these are sizes."""
-    names = ("ary", "indices_or_sections", "axis")
-    given = dict(zip(names, args, strict=False)) | kwargs
-    array, sections = given.pop("ary", None), given.pop("indices_or_sections", None)
-    axis = as_constant(machine, given.pop("axis", ConstantValue(None, 0)))
-    if (
-        len(args) > len(names)
-        or given
-        or not isinstance(array, ArrayValue)
-        or sections is None
-        or type(axis) is not int
-    ):
+    given = _by_name("np.array_split", "ary indices_or_sections axis", args, kwargs)
+    array, sections = given.get("ary"), given.get("indices_or_sections")
+    axis = as_constant(machine, given.get("axis", ConstantValue(None, 0)))
+    if not isinstance(array, ArrayValue) or sections is None or type(axis) is not int:
         raise Break("op-without-rule", "np.array_split in this form")
     type_ = array.node.array_type
     if type_.scalar or not -type_.ndim <= axis < type_.ndim:
@@ -259,7 +261,7 @@ _COOKED = getattr(np.fft._pocketfft, "_cook_nd_args")  # noqa: B009 - of NumPy's
 def _cook_nd_args(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Lengths and axes of a transform of all of an array along given axes: NumPy takes the lengths by an array of axes,
     here they are sizes."""
-    given = dict(zip(("a", "s", "axes", "invreal"), args, strict=False)) | kwargs
+    given = _by_name("a transform", "a s axes invreal", args, kwargs)
     array, lengths, axes = given["a"], given["s"], given["axes"]
     known = isinstance(axes, SequenceValue) and isinstance(lengths, ConstantValue) and lengths.value is None
     if not isinstance(array, ArrayValue) or not known:
@@ -279,15 +281,14 @@ def _cook_nd_args(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @rule(np.select)
 def _select(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """An array of the default, into which the choices are copied, the first one last, where their conditions hold."""
-    names = ("condlist", "choicelist", "default")
-    given = dict(zip(names, args, strict=False)) | kwargs
-    default = given.pop("default", ConstantValue(None, 0))
-    lists = [given.pop(name, None) for name in names[:2]]
+    given = _by_name("np.select", "condlist choicelist default", args, kwargs)
+    default = given.get("default", ConstantValue(None, 0))
+    lists = [given.get(name) for name in ("condlist", "choicelist")]
     default = machine.realised(default)
     items = (part.items if isinstance(part, SequenceValue) else [] for part in lists)
     conditions, choices = ([machine.realised(item) for item in part] for part in items)
     *choices, default = [_choice(machine, value) for value in (*choices, default)]
-    if given or len(args) > len(names) or not conditions or len(conditions) != len(choices):
+    if not conditions or len(conditions) != len(choices):
         raise Break("op-without-rule", "np.select in this form")
     shapes = []
     for value in (*conditions, *choices, default):
@@ -338,9 +339,8 @@ def _is_number(value: Value) -> bool:
 @rule(np.histogram)
 def _histogram(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The counts, for edges that are given with these as they are; density: divided by widths and their sum."""
-    names = ("a", "bins", "range", "density", "weights")
-    given = dict(zip(names, args, strict=False)) | kwargs
-    if len(args) > len(names) or given.keys() - set(names) or "a" not in given:
+    given = _by_name("np.histogram", "a bins range density weights", args, kwargs)
+    if "a" not in given:
         raise Break("python-exception", "TypeError: np.histogram")
     density = as_constant(machine, given.pop("density", ConstantValue(None, None)))
     if density not in (None, True, False):
@@ -409,11 +409,10 @@ def _require_all(machine: Machine, truths: Value) -> None:
 def _choose(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """One np.where after the other, over arrays; the program declines where a number has no choice, as NumPy raises, if
     the mode is not to clip numbers or to wrap them around."""
-    given = dict(zip(("a", "choices", "out", "mode"), args, strict=False)) | kwargs
-    mode = as_constant(machine, given.pop("mode", ConstantValue(None, "raise")))
+    given = _by_name("np.choose", "a choices out mode", args, kwargs)
+    mode = as_constant(machine, given.get("mode", ConstantValue(None, "raise")))
     numbers, choices = (machine.realised(given.get(name, ConstantValue(None, None))) for name in ("a", "choices"))
-    known = mode in ("raise", "clip", "wrap") and not given.keys() - {"a", "choices"} and len(args) <= 2
-    if not known or not isinstance(numbers, ArrayValue):
+    if mode not in ("raise", "clip", "wrap") or "out" in given or not isinstance(numbers, ArrayValue):
         raise Break("op-without-rule", "np.choose in this form")
     kept = numbers.node.array_type
     if kept.scalar or not kept.shape or not np.can_cast(kept.dtype, np.intp):
@@ -485,3 +484,36 @@ def _putmask(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         raise Break("op-without-rule", "np.putmask in this form")
     set_item(machine, array, mask, value)
     return ConstantValue(None, None)
+
+
+def _contiguous(machine: Machine, args: Args, kwargs: Kwargs, order: str) -> Value:
+    """np.ascontiguousarray and np.asfortranarray: the array itself where it lies so, else a copy that does."""
+    given = _by_name("np.ascontiguousarray", "a dtype", args, kwargs)
+    if "a" not in given:
+        raise Break("op-without-rule", "np.ascontiguousarray without an array")
+    array = machine.realised(given["a"])
+    if isinstance(array, SequenceValue):
+        array = numpy_rules.call_numpy(machine, np.asarray, [array], {}) or array
+    if not isinstance(array, ArrayValue) or array.node.array_type.scalar or not array.node.array_type.ndim:
+        raise Break("op-without-rule", "np.ascontiguousarray of no array with axes")
+    wanted = given.get("dtype", ConstantValue(None, None))
+    text = ConstantValue(None, order)
+    if as_constant(machine, wanted) is not None:
+        made = numpy_rules.call_method(machine, array, "astype", [wanted], {"order": text})
+        assert isinstance(made, ArrayValue)
+        if made.node.array_type.dtype.num != array.node.array_type.dtype.num:
+            return made
+    packed = is_packed(machine.tracer, array.node, order)
+    if packed is None:
+        raise Break("op-without-rule", "np.ascontiguousarray of an array of which it is not known how it lies")
+    return array if packed else numpy_rules.call_method(machine, array, "copy", [text], {})
+
+
+@rule(np.ascontiguousarray)
+def _ascontiguousarray(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return _contiguous(machine, args, kwargs, "C")
+
+
+@rule(np.asfortranarray)
+def _asfortranarray(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return _contiguous(machine, args, kwargs, "F")

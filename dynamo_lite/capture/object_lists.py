@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 from dynamo_lite import ops
 from dynamo_lite._C import abi
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.choices import LENGTH, is_none, split
+from dynamo_lite.capture.choices import LENGTH, is_none, split_each
 from dynamo_lite.capture.claims import claim, hold, made_anew, table_of
 from dynamo_lite.capture.holdings import (
     FEWEST_ARRAYS,
@@ -403,12 +403,7 @@ def put(machine: Machine, target: ListValue, index: Value | None, item: Value) -
     place = None if index is None else place_of(machine, index)
     item = realise(machine.tracer, item)
     if isinstance(item, EitherValue) and _node_of(item) is None:
-
-        def put_one(one: Value) -> Value:
-            _store(machine.tracer, target, place, realise(machine.tracer, one), item)
-            return ConstantValue(None, None)
-
-        split(machine, item, put_one)
+        split_each(machine, item, lambda one: _store(machine.tracer, target, place, realise(machine.tracer, one), item))
         return
     _store(machine.tracer, target, place, item)
 

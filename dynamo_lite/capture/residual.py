@@ -552,7 +552,7 @@ class Residual:
                 if kind == "value":
                     self.emit("LOAD_FAST", lent[at])
             elif name is None:
-                self.emit("PUSH_NULL")
+                self.emit("LOAD_CONST" if instr.op == "DICT_MERGE" else "PUSH_NULL")  # which asks for a name
             elif keywords is not None and value is keywords:
                 # Before 3.13 they have to stand right before the call; from 3.13 on a resume function may bring them.
                 self.emit("LOAD_CONST", keyword_names(keywords))
@@ -703,6 +703,10 @@ class Residual:
                     self._take_up(index, kinds, bound)
                 first = False
                 after = kinds[: len(kinds) - pops] + ("value",) * pushes
+                if instr.op == "DICT_MERGE":
+                    self.emit(instr.op, instr.arg)
+                    self._tail(index + 1, kinds[:-1], bound, True)
+                    break
                 if instr.op == "PUSH_NULL":
                     self._tail(index + 1, (*kinds, "null"), bound)
                     break
@@ -725,12 +729,9 @@ class Residual:
                     away = (instr.target, kinds[:left] + ("value",) * away_effect.pushed(instr.arg), bound)
                     self.emit(instr.op, instr.arg, labels.setdefault(away, Label()))
                     queue.append(away)
-                elif instr.op == "STORE_DEREF" and instr.arg in self._cell_names:
+                elif instr.op in ("STORE_DEREF", "DELETE_DEREF") and instr.arg in self._cell_names:
                     self.emit("LOAD_FAST", self._cell_names[instr.arg])
-                    self.emit("STORE_ATTR", "cell_contents")
-                elif instr.op == "DELETE_DEREF" and instr.arg in self._cell_names:
-                    self.emit("LOAD_FAST", self._cell_names[instr.arg])
-                    self.emit("DELETE_ATTR", "cell_contents")
+                    self.emit(instr.op.replace("DEREF", "ATTR"), "cell_contents")
                 else:
                     self.emit(instr.op, instr.arg)
                 if instr.op in _NO_FALLTHROUGH:
@@ -765,15 +766,14 @@ class Residual:
                 self._variables.pop(instr.arg, None)
         return in_order(self.code, {*bound, *stored})
 
-    def _tail(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> None:
-        """Take what is on the real stack and hand over to the resume function at `index`."""
-        names = [self.temporary() if kind == "value" else None for kind in reversed(kinds)]
-        for name in names:
-            if name is not None:
-                self.emit("STORE_FAST", name)
+    def _tail(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...], filled: bool = False) -> None:
+        """Hand the real stack over to the resume function at `index`. filled: where a null would be is None."""
+        names = [self.temporary() if kind == "value" or filled else None for kind in reversed(kinds)]
+        for name in filter(None, names):
+            self.emit("STORE_FAST", name)
         under_kinds, under_names = self._under
-        target = Target(index, under_kinds + kinds, bound, side=self._branches)
-        self._jump(target, [*under_names, *reversed(names)])
+        names = [None if kind == "null" else name for kind, name in zip(kinds, reversed(names), strict=True)]
+        self._jump(Target(index, under_kinds + kinds, bound, side=self._branches), [*under_names, *names])
 
     def _jump(self, target: Target, names: list[str | None]) -> None:
         """Return the Continuation for `target`, whose stack values the temporaries `names` hold."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite import ops
-from dynamo_lite.capture.lying import is_packed
+from dynamo_lite.capture.contiguity import is_packed
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import NumberValue
 from dynamo_lite.dataclass import replace

@@ -25,7 +25,6 @@ from dynamo_lite.capture import (
     object_functions,
     opaque,
     operator_functions,
-    packed,
     sums,
 )
 from dynamo_lite.capture.cells import alone
@@ -637,7 +636,6 @@ __all__ = [
     "object_functions",
     "opaque",
     "operator_functions",
-    "packed",
     "slot_names",
     "sums",
     "trace",

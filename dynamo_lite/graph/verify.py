@@ -8,7 +8,7 @@ branch, where the condition is one of these facts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,6 +162,19 @@ def _check_store(graph: Graph, node: Node, around: Around) -> None:
             raise GraphError(f"{node.name}: {size} elements do not fit an axis of {space}")
 
 
+def _check_arrays(
+    graph: Graph, node: Node, body: Graph, outer: Sequence[Argument], numbers: Mapping[str, Any]
+) -> None:
+    """That arrays go into a body where it takes arrays, of the types that it takes by the numbers that go in."""
+    for place, (inner, value) in enumerate(zip(body.inputs, outer, strict=True)):
+        if isinstance(inner, Symbol):
+            continue
+        if not isinstance(value, Node):
+            raise GraphError(f"{node.name}: the number {value} goes in for the array %{inner.name}")
+        if not same_type(graph, substitute_type(inner.array_type, numbers), value.type):
+            raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
+
+
 def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     if len(node.args) < 3 + node.params.get("carried", 0) or len(node.regions) != 1:
         raise GraphError(f"{node.name}: a loop has three bounds, its carried values and one body")
@@ -198,13 +211,7 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
         outside.setdefault(symbol.name, value)  # type: ignore[arg-type]
     numbers = [symbol.name for symbol in body.inputs[first:]]
     begins: dict[str, Any] = {**outside, **dict(zip(numbers, outer[first:], strict=True))}  # extents that change, too
-    for place, (inner, value) in enumerate(zip(body.inputs, outer, strict=True)):
-        if isinstance(inner, Symbol):
-            continue
-        if not isinstance(value, Node):
-            raise GraphError(f"{node.name}: the number {value} goes in for the array %{inner.name}")
-        if not same_type(graph, substitute_type(inner.array_type, begins), value.type):
-            raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
+    _check_arrays(graph, node, body, outer, begins)
     facts = graph.facts.copy()
     learn_index(facts, fresh, *bounds)
     for pause in _check_pause(graph, node):
@@ -319,13 +326,7 @@ def _check_cond(graph: Graph, node: Node, around: Around) -> None:
             if isinstance(value, Node) or kind_of(value) != symbol.kind:
                 raise GraphError(f"{node.name}: what goes in for the number {symbol} is no {symbol.kind}")
             outside[symbol.name] = value
-        for place, (inner, value) in enumerate(zip(body.inputs, outer, strict=True)):
-            if isinstance(inner, Symbol):
-                continue
-            if not isinstance(value, Node):
-                raise GraphError(f"{node.name}: the number {value} goes in for the array %{inner.name}")
-            if not same_type(graph, substitute_type(inner.array_type, outside), value.type):
-                raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
+        _check_arrays(graph, node, body, outer, outside)
         facts = graph.facts.copy()
         if not isinstance(condition, Node):
             facts.learn(condition, truth)

@@ -582,10 +582,6 @@ def used_later(schedule: Schedule) -> dict[int, frozenset[int]]:
     return found
 
 
-def holds_loop(schedule: Schedule) -> bool:
-    return any(isinstance(step, Loop) or any(map(holds_loop, bodies(step))) for step in schedule.steps)
-
-
 def stays_in_registers(body: Schedule) -> bool:
     """Whether a kernel that iterates does so on the same vectors, without others that each iteration reads."""
     step = body.iterated

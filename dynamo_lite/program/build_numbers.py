@@ -334,9 +334,6 @@ class NumberBuilder:
     def is_nan(self, value: Value) -> Value:
         return self.op("unordered", value, value)
 
-    def nans_differ(self, a: Value, b: Value) -> Value:
-        return self.op("nans_differ", a, b)
-
     # Slices
 
     def slice_axis(self, size: Number, start: Number | None, stop: Number | None, by: int) -> tuple[Number, Number]:
@@ -379,7 +376,7 @@ class NumberBuilder:
         if by != 1:
             more = self.cast(self.op("add", value, self.constant(INT64, by - 1)), UINT64)
             value = self.cast(self.op("floor_divide", more, self.constant(UINT64, by)), INT64)
-        return Number("int", value, 0, most)
+        return Number("int", value, 0, min(most, max(0, -(-(high.most - low.least) // by))))
 
 
 # Operations on Python numbers, by their names in element_ops.py.

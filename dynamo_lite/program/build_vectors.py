@@ -523,7 +523,7 @@ class VectorBuilder(StepBuilder):
         for size, stride, axis, length in zip(
             register.sizes, register.strides, register.axes, lengths[missing:], strict=True
         ):
-            repeated = size.most == 1 and size.value is not length.value
+            repeated = size.most == 1 < length.most and size.value is not length.value
             self.require_size(size, self.exactly(1) if repeated else length)
             broadcast |= repeated
             strides.append(none if repeated else stride)

@@ -128,7 +128,8 @@ _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
     ("LIST_EXTEND", "list rest[n-1] iterable -- list rest[n-1]", COUNT),
     ("SET_UPDATE", "set rest[n-1] iterable -- set rest[n-1]", COUNT),
     ("DICT_UPDATE", "dict rest[n-1] mapping -- dict rest[n-1]", COUNT),
-    ("DICT_MERGE", "dict rest[n-1] mapping -- dict rest[n-1]", COUNT),
+    # Of a call with `**`: where a name comes twice, the message has the name of the callable below (CALL_FUNCTION_EX).
+    ("DICT_MERGE", "first second args dict rest[n-1] mapping -- first second args dict rest[n-1]", COUNT),
     ("LIST_TO_TUPLE", "list -- tuple", N),
     ("UNPACK_SEQUENCE", "iterable -- items[n]", COUNT),  # the first item on top
     ("UNPACK_EX", "iterable -- right[after] list left[before]", UNPACK),  # left's and right's first items on top
@@ -265,10 +266,6 @@ class Opcode:
     jump_effect: Effect
     operand: Operand
     ends: bool
-
-    @property
-    def jumps(self) -> bool:
-        return self.operand is TARGET
 
 
 _ENDS = frozenset({"RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "JUMP", "JUMP_NO_INTERRUPT"})

@@ -52,7 +52,7 @@ from dynamo_lite.schedule.steps import (
     View,
 )
 from dynamo_lite.schedule.target import Target
-from dynamo_lite.schedule.units import Group, Part, Reduction, Unit, result_type
+from dynamo_lite.schedule.units import Group, Reduction, Unit, result_type
 
 
 def assign(target: Any, value: Any) -> None:
@@ -193,13 +193,6 @@ class _Emitter:
             return
         self.note_write(target)
         self.steps.append(Call((), (), assign, (Reg(self.registers[target]), self.operand(value))))
-
-    def temporary(self, value: Node) -> Node:
-        """A copy of what `value` shows now."""
-        copy = Node(NodeKind.CALL, "copy", (value,), {"order": "K"}, value.type, f"{value.name}_copy", value.location)
-        self.forms[copy] = Form("copy", (value.array_type.dtype,), (value.array_type.dtype,), order="K")
-        self.unit(Group((Part((copy,)),), (copy,)))
-        return copy
 
     # Nodes that run by themselves
 
@@ -416,13 +409,6 @@ class _Emitter:
         )
         return True
 
-    def put_copy(self, node: Node) -> bool:
-        (x, *_) = node.args
-        assert isinstance(x, Node)
-        self.registers[node] = self.registers[self.temporary(x)]
-        self.put(node, self.registers[node])
-        return True
-
     def put(self, node: Node, register: int) -> None:
         """Write the values of a put_masked into the array in `register`."""
         _, mask, count, value = node.args
@@ -447,13 +433,6 @@ class _Emitter:
             return
         operands = (Reg(register), *self.operands(node.args[1:]))
         self.steps.append(Call((), (), put_index, operands, tuple(node.params.items())))
-
-    def put_index_copy(self, node: Node) -> bool:
-        (x, *_) = node.args
-        assert isinstance(x, Node)
-        self.registers[node] = self.registers[self.temporary(x)]
-        self.put_index(node, self.registers[node])
-        return True
 
     def alloc(self, node: Node) -> bool:
         type_ = node.array_type
@@ -603,8 +582,6 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "tuple_get": _Emitter.tuple_get,
     "count_true": _Emitter.count_mask,
     "masked": _Emitter.get,
-    "put_masked": _Emitter.put_copy,
-    "put_index": _Emitter.put_index_copy,
     "require": _Emitter.require,
     "error_state": _Emitter.error_state,
     "new_container": _Emitter.new_container,

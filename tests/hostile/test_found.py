@@ -7,6 +7,7 @@ twice with the same arguments and then with those of the other calls.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -411,6 +412,51 @@ def sequence_given_to_a_type(x: Array, kind: Any) -> Any:
     if kind is np.int8:
         return np.int8((x[0] * 1.0, x[1])), np.int8([3, 4])
     return np.int64(np.divmod(x[0], 2))
+
+
+def _total(*numbers: Any, **named: Any) -> Any:
+    return sum(numbers) + sum(named.values())
+
+
+class _Pairs:
+    def keys(self) -> list[str]:
+        return ["b", "c"]
+
+    def __getitem__(self, name: str) -> float:
+        return 3.0
+
+
+class _Odd:
+    total = staticmethod(_total)
+
+    def own(self, *numbers: Any, **named: Any) -> Any:
+        return _total(*numbers, **named)
+
+
+MAPPINGS: tuple[Any, ...] = ({"b": 2}, {"a": 2}, {}, {3: 4}, None, _Pairs(), [("b", 2)])
+
+
+@found(*((np.arange(4.0), one) for one in MAPPINGS), *((np.arange(4.0), one) for one in reversed(MAPPINGS)))
+def names_that_come_twice(x: Array, named: Any) -> Any:
+    """The message of the TypeError has the name of what is called."""
+    y, odd = x * 2, _Odd()
+    y = y * _total(a=1, **named) + odd.own(1, a=0, **named) * odd.total(x[0], *(1, 2), **named, d=4)
+    return y + _total(**{"e": 1}, **named)
+
+
+@found((np.arange(4.0),))
+def keywords_that_there_are_not(x: Array) -> Any:
+    made = []
+    for program in (
+        lambda: [a * x + b for a, b in zip((1, 2), (2, 3), strict=True, foo=1)],  # type: ignore[call-overload]
+        lambda: [a * x + b for a, b in itertools.product(range(2), repeat=2, foo=1)],  # type: ignore[call-overload]
+        lambda: dict(a=1, **{"a": 2})["a"] * x,
+    ):
+        try:
+            made.append(program())
+        except TypeError as error:
+            made.append(str(error))
+    return made
 
 
 @found(([], {"a": 1}, np.ones(3)), ({}, {"a": 1}, np.ones(3)), ({}, [], np.ones(3)))

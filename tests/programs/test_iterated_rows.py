@@ -212,3 +212,45 @@ def test_rows_that_share_memory() -> None:
 
     for function in (scan, recurrence, in_place, to_and_fro):
         check(function, *(lambda m=m, n=n: m(n) for m in (shared, shifted) for n in (20, 2, 12)))  # type: ignore[misc]
+
+
+def angles(x, u, n):  # type: ignore[no-untyped-def]
+    for t in range(n):
+        x = np.arctan(x) + u[t]
+    return x
+
+
+def waves(x, u, n):  # type: ignore[no-untyped-def]
+    y = x * 0.0
+    for t in range(n):
+        y = np.tanh(u[t] + y) * x
+        x = x * 0.9 + u[n - 1 - t]
+    return x, y
+
+
+def decays(x, u, n):  # type: ignore[no-untyped-def]
+    for t in range(n):
+        x = np.log1p(np.abs(x)) + u[t] * np.sin(u[t])
+        u[t] = x
+    return x
+
+
+def complex_and_real(x, u, n):  # type: ignore[no-untyped-def]
+    z = x + 1j * u[0]
+    for _ in range(n):
+        z = z * z * 0.1 + x
+    return z
+
+
+@pytest.mark.parametrize("dtype", ("float64", "float32"))
+@pytest.mark.parametrize("function", (angles, waves, decays, complex_and_real))
+def test_arrays_too_large_for_a_routine(function: Any, dtype: str) -> None:
+    """One kernel makes many iterations, with NumPy's loops in between, and rows by a table of their addresses."""
+
+    def make(size: int, n: int) -> tuple[Any, ...]:
+        numbers = np.linspace(0.1, 1.0, (n + 1) * size).reshape(n + 1, size).astype(dtype)
+        return numbers[0], numbers[1:], n
+
+    sizes = ((40_000, 30), (33_001, 9), (7, 12))
+    report = check(function, *(lambda size=size, n=n: make(size, n) for size, n in sizes))  # type: ignore[misc]
+    assert report.stats["declines"] == 0

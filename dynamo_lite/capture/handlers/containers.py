@@ -9,7 +9,7 @@ from typing import Any
 
 from dynamo_lite import ops
 from dynamo_lite.capture import cells, columns, lists, numpy_rules, object_lists, outside_items, places, rows
-from dynamo_lite.capture.choices import choose, either_way, is_none, split
+from dynamo_lite.capture.choices import choose, either_way, is_none, split, split_each
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
@@ -592,12 +592,7 @@ def _set_each(machine: Machine, container: ArrayValue, index: Value, value: Valu
 def set_item(machine: Machine, container: Value, index: Value, value: Value) -> None:
     """container[index] = value."""
     if isinstance(value, EitherValue) and isinstance(container, ArrayValue):
-
-        def store(one: Value) -> Value:
-            set_item(machine, container, index, one)
-            return ConstantValue(None, None)
-
-        split(machine, value, store)
+        split_each(machine, value, lambda one: set_item(machine, container, index, one))
         return
     if isinstance(container, ArrayValue) and _set_each(machine, container, index, value):
         return

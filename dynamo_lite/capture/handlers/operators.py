@@ -10,7 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from dynamo_lite.capture import complex_operators, listed_objects, lists, numpy_rules, object_lists
-from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split
+from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split, split_each
 from dynamo_lite.capture.folding import check_items, is_small, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.iterators import extend
@@ -188,13 +188,12 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
             assert isinstance(lhs, ArrayValue)
             return numpy_rules.inplace(machine, op, lhs, rhs)
 
-        def change(one: Value) -> Value:
+        def change(one: Value) -> None:
             changed, by = (one, rhs) if either is lhs else (lhs, one)
             if inplace(machine, op, changed, by) is not changed:
                 raise Break("unsupported-operation", f"{op}= on an array or {a_kind(one)}")
-            return ConstantValue(None, None)
 
-        split(machine, either, change)
+        split_each(machine, either, change)
         return lhs
     if isinstance(lhs, ListValue):
         raise Break("side-effect-container", f"{op}= on a list")
