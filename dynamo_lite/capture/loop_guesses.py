@@ -78,7 +78,8 @@ def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> No
     if plan.refused or not plan.chain:
         return
     if plan.looked_ahead:
-        if plan.guesses and not (plan.peel or plan.unpeeled or plan.eithers or plan.extents):
+        has_learned = plan.peel or plan.unpeeled or plan.eithers or plan.extents
+        if plan.guesses and not has_learned and not tracer.is_repeated:
             _begin_as_elsewhere(tracer, plan)
         return
     plan.looked_ahead = True

@@ -321,6 +321,7 @@ class Tracer:
         self.example_inputs: list[Any] = []
         self.hints: dict[str, Number] = {}
         self.wrapped: dict[int, tuple[Any, Value]] = {}
+        self.is_repeated = False  # a capture that has stopped, up to that step: it has to come there again
         self.starts: set[int] = set()  # of the root frame's code: in front of these another segment begins
         self.firsts: set[int] = set()  # those of them at which a loop begins with an iteration that runs plainly
         self.parts: dict[Node, Source] = {}  # views that stand for arrays from outside (parts.py)

@@ -234,6 +234,7 @@ def _trace(
         tracer.catches, tracer.grows = catches, grows
         tracer.forks = None if shows_locals or not config.native_branches or config.stress == "break" else forks
         tracer.starts, tracer.firsts, tracer.keyed = starts, firsts, keyed
+        tracer.is_repeated = stop_at is not None
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(tracer, function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None
