@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dynamo_lite.capture.loop_guesses import plans_for
 from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.sameness import alike_but_for_extents, types_agree
 from dynamo_lite.capture.state import Retry
@@ -67,7 +68,7 @@ def agree(attempt: Attempt, path: Path, inside: ArrayType, after: ArrayType) -> 
                 continue
             if own in attempt.plan.settled or not _goes_on_changing(attempt, old, new):
                 return False
-            for plan in attempt.plans_for(path[0]):
+            for plan in plans_for(attempt, path[0]):
                 plan.extents.setdefault(path, set()).add(axis)
             attempt.learned = True
         elif not tracer.varies(new) or (own in attempt.plan.doubtful and new == old):

@@ -37,7 +37,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Symbol, kind_of, make, substitute
+from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of, make, substitute
 from dynamo_lite.pycode import Code, handled_alike
 from dynamo_lite.pycode.flow import cells_named_alike, hidden
 
@@ -213,6 +213,15 @@ def done_at(start: int, step: int, at: int) -> int:
     return (at - start) // step
 
 
+def iterations_before(index: Scalar, bounds: tuple[Scalar, Scalar, Scalar]) -> Scalar:
+    """The same in the program, of an index that it has."""
+    start, _, step = bounds
+    distance = make("sub", index, start)
+    if step == 1:
+        return distance
+    return make("neg", distance) if step == -1 else make("floordiv", distance, step)
+
+
 def grown(begin: int, step: int, taken: int) -> int:
     """The int that residual code works out for ``counted``."""
     return begin + step * taken
@@ -220,5 +229,5 @@ def grown(begin: int, step: int, taken: int) -> int:
 
 __all__ = [
     *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "is_told", "note_exit", "number_left"),
-    *("calls_super", "reads_frame", "exit_name"),
+    *("iterations_before", "calls_super", "reads_frame", "exit_name"),
 ]

@@ -9,14 +9,14 @@ traced. INVARIANT: a loop is not refused, nor a way in it found to be a side exi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynamo_lite._C import abi
 from dynamo_lite.capture.aggregates import has_items
 from dynamo_lite.capture.choices import parts_of
 from dynamo_lite.capture.eithers import Form, forms_of
 from dynamo_lite.capture.kinds_ahead import expected, kinds_before
-from dynamo_lite.capture.loop_code import even_steps, while_loops
+from dynamo_lite.capture.loop_code import even_steps, stored_names, while_loops
 from dynamo_lite.capture.loop_places import Name
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
@@ -31,6 +31,9 @@ from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
 from dynamo_lite.pycode import Code
 from dynamo_lite.pycode.flow import natural_loop
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.loops import Attempt
 
 MAX_NUMBERS = abi.MAX_CARRIED_NUMBERS  # csrc/program/loop.c has room for so many
 
@@ -142,6 +145,18 @@ def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan) -> bool:
         plan.replaced |= one.replaced
         return True
     return False
+
+
+def plans_for(attempt: Attempt, name: Name) -> list[LoopPlan]:
+    """The plan of a loop, and those of the loops around it that carry a local, too, and leave it to this one."""
+    plans = [attempt.plan]
+    for one in reversed(attempt.machine.attempts[:-1]):
+        carried = (name,) in one.begins or (name,) in one.leaves or (name,) in one.eithers
+        is_own = one.frame is attempt.frame and name in stored_names(one.frame.code, one.loop - attempt.loop)
+        if one.frame is not attempt.frame or not carried or is_own:
+            break
+        plans.append(one.plan)
+    return plans
 
 
 def guess_differing(
@@ -257,5 +272,5 @@ def learn_seldom(machine: Machine, name: Name, after: Value | None) -> bool:
 
 __all__ = [
     *("MAX_NUMBERS", "changing_parts", "doubt", "guess", "guess_differing", "guess_kinds", "is_carriable"),
-    *("learn_either", "learn_seldom"),
+    *("learn_either", "learn_seldom", "plans_for"),
 ]

@@ -14,7 +14,7 @@ from dynamo_lite.capture.branches import Walk
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.leaving import done_at
 from dynamo_lite.capture.lists import is_whole
-from dynamo_lite.capture.loop_code import exposed, tests
+from dynamo_lite.capture.loop_code import exposed, stored_names, tests
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
@@ -150,6 +150,21 @@ def _reach(machine: Machine, source: Source) -> Value:
             if isinstance(method, MethodValue) and method.self is not None:
                 return realise(machine.tracer, method.self)
     raise Unreached("side-effect-attribute", str(source))
+
+
+def own_names(frame: Frame, plan: LoopPlan, loop: frozenset[int]) -> frozenset[str]:
+    """The locals that a loop sets, and closure variables of its own frame."""
+    outside = {name for name, cell in frame.cells.items() if cell.concrete is not None}  # which are places
+    return stored_names(frame.code, loop).union(plan.others) - outside
+
+
+def learn_others(plan: LoopPlan, stored: Set[Name], before: Mapping[str, Value], now: Mapping[str, Value]) -> None:
+    """Raise Retry where an iteration has set a local that the loop's own code does not: on a way of it that is none of
+    the loop's, and which a loop inside goes all the same."""
+    found = {name for name in before.keys() | now.keys() if before.get(name) is not now.get(name)} - stored
+    if found:
+        plan.others |= found
+        raise Retry
 
 
 def only_places(

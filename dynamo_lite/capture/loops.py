@@ -42,13 +42,14 @@ from dynamo_lite.capture.leaving import (
     goes_on_at,
     index_name,
     is_told,
+    iterations_before,
     note_exit,
     number_left,
 )
 from dynamo_lite.capture.listed_objects import TOLD_BEFORE
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.loop_candidates import expect_side_exits, holds_instances, key_of, share, starts_segment
-from dynamo_lite.capture.loop_code import exposed, keeps_iterator, stored_names, ways_out, whole_loop, without
+from dynamo_lite.capture.loop_code import exposed, keeps_iterator, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
     MAX_NUMBERS,
     changing_parts,
@@ -58,9 +59,20 @@ from dynamo_lite.capture.loop_guesses import (
     is_carriable,
     learn_either,
     learn_seldom,
+    plans_for,
 )
 from dynamo_lite.capture.loop_pauses import pause_at, refuse_pauses, see_whether_alone
-from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, side_exits_of
+from dynamo_lite.capture.loop_places import (
+    Name,
+    State,
+    Unreached,
+    bounds_of,
+    find_owners,
+    learn_others,
+    only_places,
+    own_names,
+    side_exits_of,
+)
 from dynamo_lite.capture.loop_plan import LoopPlan
 from dynamo_lite.capture.loop_results import (
     TYPES,
@@ -194,13 +206,13 @@ class Attempt:
         if exit_index is None:
             self.refuse("loop-exit", "nothing that it tests")
         side_exits = tuple(sorted(self.plan.side_exits))
-        names = stored_names(frame.code, self.loop)
-        names -= {name for name in names & frame.cells.keys() if frame.cells[name].concrete is not None}  # places
+        names = own_names(frame, self.plan, self.loop)
         cells = names & frame.cells.keys()  # closures may read a cell at any time
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in side_exits))
         self.live_after = behind | live_at[self.header]
-        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset(), "FAST") | cells
+        own = exposed(frame.code, self.loop, self.header, behind, frozenset(), "FAST")
+        self.read: frozenset[Name] = own.union(cells, self.plan.others)
         if side_exits:
             names |= {self.exit_name, self.at_name} - {""}
         self.undo = prepare(self.machine, self.plan, self.bounds)
@@ -438,19 +450,17 @@ class Attempt:
 
     def _count(self) -> Scalar:
         """How many iterations came before the one at hand."""
-        start, _, step = self.bounds
-        distance = make("sub", self.region.index, start)
-        if step == 1:
-            return distance
-        return make("neg", distance) if step == -1 else make("floordiv", distance, step)
+        return iterations_before(self.region.index, self.bounds)
 
     def _run_body(self, walk: Walk) -> None:
-        machine, frame = self.machine, self.frame
+        frame = self.frame
         if walk.iterator is not None:
-            frame.push(item_at(machine, walk.iterator, self.region.index))
+            frame.push(item_at(self.machine, walk.iterator, self.region.index))
+        before = dict(frame.locals)
         goes_on = walk.run()
         assert goes_on is not None
         self.goes_on = goes_on
+        learn_others(self.plan, self.stored, before, frame.locals)
 
     # -- after the body ---------------------------------------------------------------------------
 
@@ -493,7 +503,7 @@ class Attempt:
             return
         if len(path) == 1 and (forms := forms_of(tracer, before, after, self.plan.unpeeled)) is not None:
             parts = changing_parts(tracer, self.region.numbers.get(path), before, after)
-            for plan in self.plans_for(path[0]):
+            for plan in plans_for(self, path[0]):
                 learn_either(plan, path, forms, parts)
             self.learned = True
             return
@@ -550,16 +560,6 @@ class Attempt:
         else:
             self.final[path] = after  # it is known without the iterations before
 
-    def plans_for(self, name: Name) -> list[LoopPlan]:
-        """The plan of this loop, and those of the loops around it that carry a local, too, and leave it to this one."""
-        plans = [self.plan]
-        for one in reversed(self.machine.attempts[:-1]):
-            carried = (name,) in one.begins or (name,) in one.leaves or (name,) in one.eithers
-            if one.frame is not self.frame or not carried or name in stored_names(one.frame.code, one.loop - self.loop):
-                break
-            plans.append(one.plan)
-        return plans
-
     def _learn_number(self, path: Path, number: Symbol, end: Scalar, read: bool, is_reset: bool) -> None:
         """See whether a number that was taken to change does not, or grows by the same int every time, or is one that
         no iteration has from the one before. is_reset: to what the first iteration begins with."""
@@ -613,7 +613,7 @@ class Attempt:
         if type(step) is int:
             self.plan.steps[path] = step
         elif len(self.plan.numbers) < MAX_NUMBERS:
-            for plan in self.plans_for(path[0]) if path[:1] in self.eithers else (self.plan,):
+            for plan in plans_for(self, path[0]) if path[:1] in self.eithers else (self.plan,):
                 if path[0] in plan.eithers or plan is self.plan:
                     plan.numbers.add(path)
         else:

@@ -304,3 +304,34 @@ def test_a_way_that_begins_with_a_text_that_is_formatted() -> None:
     x = np.arange(40) % 7 * 0.125
     for n in (1, 0, 40, 7):
         assert fast(x, n) == names(x, n)
+
+
+def number(value: Any) -> Any:
+    return value if value is not None else 1
+
+
+def sets_a_local_on_a_way_that_is_left(x: Any, n: int) -> Any:
+    """The loop around is left in front of what its first round has of another type; the inner loop goes that way in
+    later rounds, natively."""
+    last, kept, grown = None, 0.5, 0
+    for i in range(1, n):
+        j = 0
+        while j < n:
+            j += 1
+            if x[0] > 0.1:
+                x = np.append(x, number(last))
+                kept, grown = x[-1] * 0.5, i
+            last = 3.25
+    return last, x, kept, grown
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_local_that_only_a_way_sets_that_is_left(backend: str) -> None:
+    for first in (0.5, 0.05):
+        require_equal(
+            sets_a_local_on_a_way_that_is_left,
+            lambda first=first: (np.linspace(first, 1.0, 6), 1),  # type: ignore[misc]
+            variants=[lambda n=n, first=first: (np.linspace(first, 1.0, 6), n) for n in (7, 2, 0, 3)],  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"backend": backend, "options": {**OPTIONS, "check": 1}},
+        )
