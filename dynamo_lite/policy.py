@@ -40,8 +40,7 @@ class Thresholds:
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_stake: float = 0.45  # seconds; of what goes beyond, only a part is there until compiled code has saved some
     budget_trust: float = 0.6  # seconds, and what was saved; beyond that only time that has passed counts
-    budget_known: float = 4.8  # times as much counts as a loop of arrays is known to take that has begun
-    budget_others: float = 3.7  # and of one of which the code does not tell what it does
+    budget_known: float = 4.8  # times as much counts as a loop is known to take that has begun
     budget_bare: float = 0.08  # and of all time only so much, where no arrays are in reach
     look_again: float = 1.5  # times the time that has passed, until one looks for them, or for prospects, again
     least_gain: float = 0.2  # of the time of arrays' segments, by the cost model; where they gain less, less counts

@@ -86,7 +86,7 @@ class Expectations:
         plain, each = own * round_.plain * 1e-9, own * self._each(round_)
         left, guessed, is_long = 0.0, 0.0, True
         most = plain
-        is_numeric, within = self._is_mostly(round_), self.looked_into[round_]
+        is_numeric, within = self._is_numeric(round_), self.looked_into[round_]
         if is_numeric and max(one.n_plain for one in (round_, *within)) >= self.limits.tried_plain:
             most *= self.limits.foresight
         elif round_.n_plain >= self.limits.tried_plain:
@@ -104,7 +104,7 @@ class Expectations:
                 coming = self.whiles.rounds_left(round_, find, names, round_.n_plain)
                 if coming is not None:
                     left = min(coming, math.inf if rounds is None else rounds) * each
-                elif self._is_mostly(round_, OF_ELEMENTS):
+                elif self._is_numeric(round_, OF_ELEMENTS):
                     guessed = min(self.limits.as_long * plain, math.inf if rounds is None else rounds * each)
             if is_inner and round_.n_begun >= self.limits.tried_plain:
                 is_long = plain >= max(self.limits.short_loop, way_in) * round_.n_begun
@@ -180,10 +180,9 @@ class Expectations:
     def _expect(self, round_: _C.Round) -> None:
         """Tell the budget what a loop is known to take from now on, and how many times as much counts."""
         known, guessed, longest = (max(0.0, until - process_time()) for until in self.expected[round_])
-        is_told = self._is_mostly(round_, OF_ARRAYS)
-        factor, gain = self.gain * (self.limits.budget_known if is_told else self.limits.budget_others), self.gain
-        if self._is_mostly(round_):
-            is_of_elements = self._is_mostly(round_, OF_ELEMENTS)
+        factor, gain = self.limits.budget_known * self.gain, self.gain
+        if self._is_numeric(round_):
+            is_of_elements = self._is_numeric(round_, OF_ELEMENTS)
             factor, gain = self.limits.budget_elements if is_of_elements else self.limits.budget_numbers, 1.0
         seconds = max(known * factor, guessed * self.limits.budget_guessed)
         self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(guessed, gain * longest))
@@ -208,7 +207,7 @@ class Expectations:
                 self.kinds[inner] = kind_of(code, one, outside, held)
         return [self.rounds.of(code, one) for one in found]
 
-    def _is_mostly(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
+    def _is_numeric(self, round_: _C.Round, least: int = OF_NUMBERS) -> bool:
         """Whether most of what a loop takes is taken by innermost loops of such a kind, its own or of what it calls."""
         kinds = {inner: self._seen_kind(inner, found) for inner, found in self.kinds.items()}
         spent = sum(inner.plain for inner, kind in kinds.items() if kind >= least)
