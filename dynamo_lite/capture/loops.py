@@ -418,7 +418,7 @@ class Attempt:
             self.region.kept[path] = each_item(self.machine.tracer, value, path, lambda at, item: self._enter(item, at))
             return self.region.kept[path]
         begin = as_scalar(value)
-        if begin is not None and path in self.plan.steps:
+        if begin is not None and path in self.plan.steps and kind_of(begin) == "int":  # NB: True + 0 is an int
             self.counts[path] = begin
             return self._number(path, begin, self.counted(path, self._count()))
         if begin is not None and (path in self.plan.numbers or self._may_change(path, begin)):

@@ -335,3 +335,26 @@ def test_a_local_that_only_a_way_sets_that_is_left(backend: str) -> None:
             compile=dynamo_lite.compile,
             compile_options={"backend": backend, "options": {**OPTIONS, "check": 1}},
         )
+
+
+def a_bool_that_becomes_an_int(x: Any, n: int) -> Any:
+    s, t, u = True, -0.0, False
+    for _ in range(1, n):
+        for _ in range(n):
+            s = s * 1
+            t = t * 1
+            u = u + 1
+        x[0] += 1
+    return s, t, u, type(s), type(u)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_known_of_ints_says_nothing_of_a_bool(backend: str) -> None:
+    """An earlier capture has found that a local grows by nothing, or by one: where it was an int."""
+    require_equal(
+        a_bool_that_becomes_an_int,
+        lambda: (np.ones(3), 7),
+        variants=[lambda n=n: (np.ones(3), n) for n in (2, 0, 1, 5, 0)],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {**OPTIONS, "check": 1}},
+    )
