@@ -19,7 +19,7 @@ def shuffle(code: Code, rng: random.Random) -> Code:
     starts = {0} | {instr.target for instr in code.instrs if instr.target is not None}
     for entry in code.exceptions:
         starts |= {entry.start, entry.end, entry.target}
-    starts |= {index + 1 for index, instr in enumerate(code.instrs) if OPCODES[instr.op].jumps}
+    starts |= {index + 1 for index, instr in enumerate(code.instrs) if instr.target is not None}
     bounds = sorted(start for start in starts if start < len(code.instrs))
     blocks = list(zip(bounds, [*bounds[1:], len(code.instrs)], strict=True))
     order = blocks[1:]
