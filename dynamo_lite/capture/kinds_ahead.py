@@ -116,6 +116,7 @@ _OF_ARRAYS = {"size": _INT, "ndim": _INT, "shape": _Items(_INT)}
 _OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: of a class that a `class` statement may have made
 _DEEP = 2  # calls that are looked into, one in the other
 _LONG = 400  # instructions of a function that is not
+_NESTED = 3  # lists in lists, which may hold themselves
 _NOTHING: Mapping[str, Value] = types.MappingProxyType({})
 
 
@@ -194,7 +195,7 @@ def _is_number(kind: _Kind) -> bool:
 
 class _Variables:
     """The kinds of locals and of the module's variables, as far as they are known. known: what was stored. deep: how
-    many calls of functions are looked into."""
+    many calls of functions are looked into, one in the other; results: what those so far give back."""
 
     def __init__(
         self,
@@ -202,9 +203,11 @@ class _Variables:
         namespace: dict[str, Any],
         builtins: dict[str, Any],
         held: Mapping[str, Value] = _NOTHING,
-        deep: int = _DEEP,
+        caller: _Variables | None = None,
     ) -> None:
-        self.tracer, self.namespace, self.builtins, self.held, self.deep = tracer, namespace, builtins, held, deep
+        self.tracer, self.namespace, self.builtins, self.held = tracer, namespace, builtins, held
+        self.deep: int = _DEEP if caller is None else caller.deep - 1
+        self.results: dict[Any, _Kind] = {} if caller is None else caller.results
         self.known: dict[tuple[str, bool], _Kind] = {}
         module = tracer.namespaces.get(id(namespace))
         self.stored = {} if module is None else module.stored
@@ -243,11 +246,18 @@ def _returned(called: _Function, given: Sequence[_Kind], variables: _Variables) 
     is_simple = called.code.co_argcount == len(given) and not called.code.co_kwonlyargcount
     if not (variables.deep and is_simple):
         return None
+    key = id(called.code), id(called.namespace), variables.deep, *given
+    if key not in variables.results:
+        variables.results[key] = _looked_into(called, given, variables)
+    return variables.results[key]
+
+
+def _looked_into(called: _Function, given: Sequence[_Kind], variables: _Variables) -> _Kind:
     code: Code = decoded(called.code)
     if len(code.instrs) > _LONG:
         return None
     builtins = variables.builtins if called.builtins is None else called.builtins
-    inside = _Variables(variables.tracer, called.namespace, builtins, deep=variables.deep - 1)
+    inside = _Variables(variables.tracer, called.namespace, builtins, caller=variables)
     inside.known = {(name, False): kind for name, kind in zip(code.varnames, given, strict=False)}
     stack: list[_Kind] = []
     found = {taken[0] for instr in code.instrs if (taken := _run(instr, stack, inside)) and instr.op == "RETURN_VALUE"}
@@ -332,7 +342,8 @@ def kinds_before(tracer: Tracer, frame: Frame, loop: frozenset[int]) -> dict[str
 
 def _telling(kind: _Kind) -> _Kind:
     """The kind, if it refers to nothing of the user's."""
-    return kind if isinstance(kind, _Array) or _is_number(kind) else None
+    is_plain = isinstance(kind, _Array) and kind.dtype.isbuiltin == 1 and kind.dtype.metadata is None
+    return kind if is_plain or kind in (_INT, _FLOAT) else None
 
 
 def _kinds_of(value: Value | None) -> set[_Kind]:
@@ -341,7 +352,7 @@ def _kinds_of(value: Value | None) -> set[_Kind]:
     return {_kind_of(value)}
 
 
-def _kind_of(value: Value | None) -> _Kind:
+def _kind_of(value: Value | None, nested: int = _NESTED) -> _Kind:
     match value:
         case NullValue():
             return _NULL
@@ -363,25 +374,29 @@ def _kind_of(value: Value | None) -> _Kind:
         case FunctionValue():
             return _Function(value.code, value.namespace)
         case SequenceValue():
-            return _Items(_kind_of(value.known[0])) if value.known else None
+            return _Items(_kind_of(value.known[0], nested - 1)) if value.known and nested else None
         case ObjectValue():
             return _Object(value.concrete, value.stored)
     return None
 
 
-def _known(found: Any) -> _Kind:
+def _known(found: Any, nested: int = _NESTED) -> _Kind:
+    """The kind of an object; no code of the user's runs. nested: how many lists in lists are looked into."""
     kind = type(found)
+    if type(kind) is not type:  # which may have more to say when its classes are asked something
+        return None
     if kind is int or kind is float:
         return _CLASSES[kind]
-    if kind is np.ndarray or issubclass(kind, np.number):
+    is_of_python = bool(kind.__flags__ & _OF_PYTHON)
+    if kind is np.ndarray or (issubclass(kind, np.number) and not is_of_python):
         return _Array(found.dtype, found.ndim)
     if kind is list or kind is tuple:
-        return _Items(_known(found[0])) if found else None
+        return _Items(_known(found[0], nested - 1)) if found and nested else None
     if kind is types.FunctionType and module_of(found).partition(".")[0] != "numpy":
         return _function(found)
     if kind in _CALLED or (kind is type and found in _CLASSES_OF_PYTHON):
         return found
-    return _Object(found, _NOTHING) if kind.__flags__ & _OF_PYTHON and generic_attributes(kind)[0] else None
+    return _Object(found, _NOTHING) if is_of_python and generic_attributes(kind)[0] else None
 
 
 def _function(found: types.FunctionType, owner: _Kind = None) -> _Function:

@@ -77,7 +77,8 @@ def guess(
 
 def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     """Have one iteration run before the loop where a number is expected to be of another kind after it, and let those
-    be of two kinds that are expected to be; once, and not where an earlier capture has taught it."""
+    be of two kinds that are expected to be; once, and not where an earlier capture has taught it. As long as nothing is
+    known of the loop here, what is known of it elsewhere is asked for with each attempt."""
     if plan.refused or not plan.chain:
         return
     if plan.looked_ahead:
@@ -126,8 +127,6 @@ def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan) -> bool:
             if not one.unpeeled:  # NB: here it may be known that there is an iteration, and the kind after it
                 eithers = {name: forms for name, forms in one.eithers.items() if name in alike}
             extents = {path: set(axes) for path, axes in one.extents.items() if path[0] in alike}
-            plan.own_extents |= {path for path in one.own_extents if path[0] in alike}
-            plan.settled |= {path for path in one.settled if path[0] in alike}
             places = {place: is_read for place, is_read in one.places.items() if isinstance(place.where, Source)}
         if not (peels or eithers or extents or places.keys() - plan.places.keys()):
             continue
@@ -136,6 +135,9 @@ def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan) -> bool:
         plan.eithers |= eithers
         plan.guessed_eithers |= eithers.keys()
         plan.extents |= extents
+        if isinstance(one, LoopPlan):
+            plan.own_extents |= {path for path in one.own_extents if path[0] in alike}
+            plan.settled |= {path for path in one.settled if path[0] in alike}
         plan.guessed_places |= places.keys() - plan.places.keys()
         plan.places |= places | plan.places
         plan.steps |= one.steps

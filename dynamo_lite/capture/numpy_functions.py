@@ -13,7 +13,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import masks, numpy_rules
-from dynamo_lite.capture.call_rules import RULES, Args, Kwargs, Rule, call, only, rule
+from dynamo_lite.capture.call_rules import Args, Kwargs, Rule, call, only, rule
 from dynamo_lite.capture.choices import as_number_here, data_condition
 from dynamo_lite.capture.contiguity import is_packed
 from dynamo_lite.capture.handlers.containers import get_item, set_item
@@ -87,7 +87,8 @@ def _copying(function: Any) -> Rule:
     return copied
 
 
-RULES[copy.copy], RULES[copy.deepcopy] = _copying(copy.copy), _copying(copy.deepcopy)
+for _function in (copy.copy, copy.deepcopy):
+    rule(_function)(_copying(_function))
 
 
 @rule(np.kron)

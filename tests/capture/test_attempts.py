@@ -448,3 +448,42 @@ def test_what_stands_before_a_loop_is_not_captured_with_each_attempt_at_it(monke
     long = [nodes for nodes in traced if nodes > 700]
     assert 1 <= len(long) <= 3
     assert len(traced) >= len(long) + 4
+
+
+class Described(np.float64):
+    """A number that prints when somebody asks what it is."""
+
+    @property
+    def dtype(self) -> Any:
+        print("dtype")
+        return np.dtype("f8")
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.number, self.items = Described(1.5), [2.0]
+        self.items.append(self.items)  # type: ignore[arg-type]
+        self.nested: list[Any] = []
+        self.nested.append(self.nested)
+
+
+def sums_of_a_holder(holder: Holder, x: Array, n: int) -> Any:
+    total, first, depth = 0, 0, 0
+    around: list[Any] = []
+    around.append(around)
+    for i in range(n):
+        total = total + holder.number
+        first = first + holder.items[0]
+        depth = depth + (holder.nested[0] is around[0])
+        x[i] += 1.0
+    return total, first, depth
+
+
+def test_no_code_of_the_users_runs_to_foresee_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    """And a list that holds itself has an end."""
+    plain = sums_of_a_holder(Holder(), np.ones(9), 7)
+    printed = capsys.readouterr().out
+    fast = dynamo_lite.compile(sums_of_a_holder, options={"cost_model": False, "check": 1})
+    for _ in range(3):
+        assert fast(Holder(), np.ones(9), 7) == plain
+        assert capsys.readouterr().out == printed

@@ -43,12 +43,14 @@ def test_layouts(name: str, dtype: str, shape: tuple[int, ...]) -> None:
         both(name, one, axis)
 
 
-@pytest.mark.parametrize("n", range(2, 17))
+@pytest.mark.parametrize("n", range(2, _C.abi.MOST_SORTED + 1))
 def test_zeros_and_ones(n: int) -> None:
     """What sorts all rows of zeros and ones sorts all rows."""
-    x = (np.arange(1 << min(n, 12))[:, None] >> np.arange(n) & 1).astype("d")
+    places = np.arange(n, dtype=np.uint32)
+    x = (np.arange(1 << n, dtype=np.uint32)[:, None] >> places & 1).astype("d" if n < 15 else "B")
     same(_C.sort_rows(x, 1, refuse), np.sort(x, axis=1))
-    same(_C.median_rows(x, 1, refuse), np.median(x, axis=1))
+    if x.dtype == "d":
+        same(_C.median_rows(x, 1, refuse), np.median(x, axis=1))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -166,7 +166,9 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
 
 def _changes(owner: Value, name: str) -> bool:
     """Whether owner.name is a method by which a list or dict from outside changes, and which its type has."""
-    return name in CHANGING_METHODS and isinstance(owner, LazyValue) and hasattr(type(owner.concrete), name)
+    is_candidate = name in CHANGING_METHODS and isinstance(owner, LazyValue)
+    kind = type(owner.concrete) if is_candidate else None  # type: ignore[attr-defined]
+    return kind in (list, dict) and hasattr(kind, name)  # NB: to ask another class may run code of its own class
 
 
 _OF_ENUMS = {"value": "_value_", "name": "_name_"}
