@@ -1486,12 +1486,13 @@ def test_calls_of_what_does_not_pay_pass_whatever_numbers_they_are_given(monkeyp
     monkeypatch.setattr(config, "native_branches", False)
     watching = watched.Watched(short_branch, replace(policy.AT_ONCE, look=1e-3), "reference")
     (poll,) = [const for const in watching.function.__code__.co_consts if isinstance(const, _C.Poll)]
-    x, strides = np.arange(3.0), set()
-    for t in range(1, 3000):
+    x, stride, t = np.arange(3.0), 1, 1
+    while stride <= 50 and t < 30000:  # a machine that pauses takes longer to
         assert watching.function(x, t) == 1.0 + 2.0 * t
-        strides.add(poll.stride)
-    assert max(strides) > 50
-    assert watching.stats()["plain_calls"] < 300  # that were dispatched
+        stride = max(stride, poll.stride)
+        t += 1
+    assert stride > 50
+    assert watching.stats()["plain_calls"] < max(300, t / 10)  # that were dispatched
 
 
 def test_copies_of_polls_are_never_true() -> None:

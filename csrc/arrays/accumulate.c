@@ -133,20 +133,23 @@ ACCUMULATE_ALL(uint64_t, int_product, *)
 
 /* The same of the greatest, or least, so far. unusual: of two that are alike the bits differ, zeros of either sign, or NaNs;
  * or there is a NaN where it is not skipped (skips: np.fmax and np.fmin). NB: what is better is seldom so in a long vector,
- * so that a jump costs less than a selection that waits for the one before. */
+ * so that a jump costs less than a selection that waits for the one before. NaNs are looked for between the two: a compiler
+ * may ask in one instruction whether either of two is the greater, and that sets a flag for a NaN. */
 #define RUNNING_ALL(type, name, better, is_nan, skips)                                                                 \
     static inline type next_##name(type best, type next, int *unusual)                                                 \
     {                                                                                                                  \
         if (better(next, best)) {                                                                                      \
             return next;                                                                                               \
         }                                                                                                              \
-        if (better(best, next)) {                                                                                      \
-            return best;                                                                                               \
+        if (is_nan(best, next)) {                                                                                      \
+            int one_is_nan = is_nan(best, best) != is_nan(next, next);                                                 \
+            *unusual |= !skips || (!one_is_nan && memcmp(&best, &next, sizeof best) != 0);                             \
+            return one_is_nan && is_nan(best, best) ? next : best;                                                     \
         }                                                                                                              \
-        int one_is_nan = is_nan(best) != is_nan(next);                                                                 \
-        *unusual |= skips ? !one_is_nan && memcmp(&best, &next, sizeof best) != 0                                      \
-                          : is_nan(best) || is_nan(next) || memcmp(&best, &next, sizeof best) != 0;                    \
-        return one_is_nan && is_nan(best) ? next : best;                                                               \
+        if (!better(best, next)) {                                                                                     \
+            *unusual |= memcmp(&best, &next, sizeof best) != 0;                                                        \
+        }                                                                                                              \
+        return best;                                                                                                   \
     }                                                                                                                  \
                                                                                                                        \
     static int all_##name(char *to, const char *from, npy_intp outer, npy_intp n, npy_intp inner)                      \
@@ -157,7 +160,7 @@ ACCUMULATE_ALL(uint64_t, int_product, *)
         for (; outer > 0; outer--, x += n * inner, out += n * inner) {                                                 \
             if (inner == 1) {                                                                                          \
                 type best = out[0] = x[0];                                                                             \
-                unusual |= !skips && is_nan(best);                                                                     \
+                unusual |= !skips && is_nan(best, best);                                                               \
                 for (npy_intp i = 1; i < n; i++) {                                                                     \
                     out[i] = best = next_##name(best, x[i], &unusual);                                                 \
                 }                                                                                                      \
@@ -175,8 +178,8 @@ ACCUMULATE_ALL(uint64_t, int_product, *)
 #define LESS(a, b) __builtin_isless(a, b)
 #define GREATER_INT(a, b) ((a) > (b))
 #define LESS_INT(a, b) ((a) < (b))
-#define IS_NAN(a) __builtin_isunordered(a, a)
-#define NO_NAN(a) 0
+#define IS_NAN(a, b) __builtin_isunordered(a, b)
+#define NO_NAN(a, b) 0
 
 RUNNING_ALL(double, double_maximum, GREATER, IS_NAN, 0)
 RUNNING_ALL(double, double_minimum, LESS, IS_NAN, 0)
