@@ -208,8 +208,9 @@ def test_resuming_a_resume_function_at_the_same_place_is_a_fixpoint():
 def handlers_at_heads(code: Code) -> set[tuple[object, object]]:
     """Of each instruction that is jumped back to where it stands, and where that is handled which comes at such a jump:
     it counts as raised by the instruction before, from 3.13 on by the jump."""
-    jumps = [(at, instr.target) for at, instr in enumerate(code.instrs) if instr.target is not None and instr.target <= at]
-    raised = ((head, at if sys.version_info >= (3, 13) else head - 1) for at, head in jumps)
+    by_jump = sys.version_info >= (3, 13)
+    jumps = ((at, instr.target) for at, instr in enumerate(code.instrs))
+    raised = ((head, at if by_jump else head - 1) for at, head in jumps if head is not None and head <= at)
     found = ((code.instrs[head].position, handlers_at(code, index)) for head, index in raised)
     return {(place, entry and code.instrs[entry.target].position) for place, entry in found}
 
