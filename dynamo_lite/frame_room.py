@@ -2,7 +2,7 @@
 
 CPython up to 3.13 has the frames of a thread in chunks of 16 KB. A call whose frame does not fit into the latest chunk
 gets a new one from the system, which goes back when it returns: some microseconds for each call at such a depth. One
-that is long itself stands in a chunk with as much room again. What is not used of both is never touched, and so takes no
+that is long itself stands in a chunk with as much room again. What nobody uses of both is never touched, and takes no
 memory.
 """
 
