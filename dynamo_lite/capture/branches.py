@@ -44,7 +44,7 @@ from dynamo_lite.capture.object_lists import convert_all, try_objects
 from dynamo_lite.capture.places import Snapshot, changed, is_quiet, made_alike, place_at, put, restore, snapshot
 from dynamo_lite.capture.plain_statements import plain_call_ahead
 from dynamo_lite.capture.restraints import place_of
-from dynamo_lite.capture.sameness import mutable_state, unchanged
+from dynamo_lite.capture.sameness import cells_of_others, mutable_state, unchanged
 from dynamo_lite.capture.state import Frame, Region, Retry, SideExits
 from dynamo_lite.capture.unbound import or_unbound
 from dynamo_lite.capture.value import (
@@ -60,7 +60,8 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import make, negate, simplify
-from dynamo_lite.pycode import liveness
+from dynamo_lite.pycode import cell_liveness, liveness
+from dynamo_lite.pycode.liveness import Live
 
 MAX_FORKS = 100  # in one iteration, written out
 SIMPLE_FORKS = 16  # with more the loop is traced again, with each condition of several parts as one number
@@ -87,6 +88,7 @@ class _End:
     contents: dict[str, Value | None]
     stack: list[Value]
     held: Snapshot
+    shared: frozenset[str]  # cells that something besides the frame has
 
     def acts(self, locals_: dict[str, Value], stack: list[Value]) -> bool:
         """Whether anything was done on the way, which began with these."""
@@ -316,8 +318,9 @@ class Walk:
             tracer.scope = scope
             narrowed_here.append(known)
             contents = {name: cell.contents for name, cell in frame.cells.items()}
+            shared = cells_of_others(tracer, frame, frame.cells.keys())
             now = snapshot(tracer)
-            ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now))
+            ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now, shared))
             restore(tracer, held)
             if not unchanged(tracer, state):
                 what = "a list, dict or iterator that a branch changes"
@@ -519,7 +522,8 @@ class Walk:
         frame, tracer = self.frame, self.machine.tracer
         own = {id(cell) for cell in frame.cells.values()}
         merge = merge_of(self.machine.tracer, refuse, then.region, orelse.region, objects)
-        wanted = [self._live(end, join) for end in (then, orelse)]
+        live = liveness(frame.code)
+        wanted = [self._live(end, join, live) for end in (then, orelse)]
         locals_: dict[str, Value] = {}
         for name in {**then.locals, **orelse.locals}:
             pair = then.locals.get(name), orelse.locals.get(name)
@@ -531,10 +535,14 @@ class Walk:
             value = merge.local(name, pair, reads)
             if value is not None:
                 locals_[name] = value
-        contents = {
-            name: merge.local(name, (value, orelse.contents[name]), (True, True))
-            for name, value in then.contents.items()
-        }
+        live = cell_liveness(frame.code)
+        kept = [self._live(end, join, live) | then.shared | orelse.shared for end in (then, orelse)]
+        contents: dict[str, Value | None] = {}
+        for name, first in then.contents.items():
+            pair = first, orelse.contents[name]
+            if name not in kept[0] | kept[1] and self._dies_on_one(pair):
+                refuse("loop-state", f"what the local {name} held, which one branch of an if lets go")
+            contents[name] = merge.local(name, pair, (name in kept[0], name in kept[1]))
         places: list[tuple[Value, Any, Value | None]] = []
         for owner, key in changed(tracer, before, then.held) + changed(tracer, before, orelse.held):
             if isinstance(owner, IteratorValue):  # where one way has ended the loop that it is of, it is the other's
@@ -579,9 +587,8 @@ class Walk:
                     return True
         return False
 
-    def _live(self, end: _End, join: int | None) -> frozenset[str]:
-        """The locals that may be read behind the end of a way."""
-        live = liveness(self.frame.code)
+    def _live(self, end: _End, join: int | None, live: Live) -> frozenset[str]:
+        """The locals, or cells, that may be read behind the end of a way. live: which are before each instruction."""
         if join == _END:
             around = (self.header, self.exit) if self.header >= 0 else ()
             return frozenset().union(*(live[place] for place in (*self.ends, *around)), (self.number,))
@@ -627,8 +634,8 @@ class CalleeWalk(Walk):
     def _key(self) -> tuple[Any, ...]:
         return (*super()._key(), self.frame.code.qualname, self.frame.code.firstlineno)
 
-    def _live(self, end: _End, join: int | None) -> frozenset[str]:
-        return frozenset() if join is None else super()._live(end, join)
+    def _live(self, end: _End, join: int | None, live: Live) -> frozenset[str]:
+        return frozenset() if join is None else super()._live(end, join, live)
 
 
 def _call_in_loop(machine: Machine, frame: Frame) -> Value:

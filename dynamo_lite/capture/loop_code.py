@@ -349,6 +349,9 @@ def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
     return found
 
 
+_OPERANDS = {"FAST": Operand.LOCAL, "DEREF": Operand.CELL}
+
+
 @remembered
 def exposed(
     code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str], kind: str
@@ -371,8 +374,7 @@ def exposed(
         leaves = index != header or instr.op != "FOR_ITER"
         anyway = (ends if leaves and not loop.issuperset(after) else 0) | (again if header in after else 0)
         kept, read = -1, 0
-        is_local = OPCODES[instr.op].operand is Operand.LOCAL
-        if is_local if kind == "FAST" else instr.op.endswith("_GLOBAL"):
+        if instr.op.endswith("_GLOBAL") if kind == "GLOBAL" else OPCODES[instr.op].operand is _OPERANDS[kind]:
             name = mask((instr.arg,))
             kept, read = (~name, 0) if instr.op == f"STORE_{kind}" else (-1, name)
         rows.append((index, [one for one in after if one in loop], anyway, kept, read))

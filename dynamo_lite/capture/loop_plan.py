@@ -36,6 +36,7 @@ class LoopPlan:
     eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)  # locals of two kinds: both forms (eithers.py)
     replaced: set[Any] = field(default_factory=set)  # locals that hold another object of the same class (aggregates.py)
     others: set[str] = field(default_factory=set)  # locals that ways set which are no part of it, in loops inside
+    shared: set[str] = field(default_factory=set)  # cells that functions have which the body makes, and which live on
     places: dict[Any, bool] = field(default_factory=dict)  # besides locals; whether the next iteration may read it
     extents: dict[tuple[Any, ...], set[int]] = field(default_factory=dict)  # of arrays, the axes (extents.py)
     own_extents: set[tuple[Any, ...]] = field(default_factory=set)  # those that equal others at first alone

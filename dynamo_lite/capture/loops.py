@@ -49,6 +49,7 @@ from dynamo_lite.capture.leaving import (
 from dynamo_lite.capture.listed_objects import TOLD_BEFORE
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.loop_candidates import expect_side_exits, holds_instances, key_of, share, starts_segment
+from dynamo_lite.capture.loop_cells import cells_of_loop, check_cells
 from dynamo_lite.capture.loop_code import exposed, keeps_iterator, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import (
     MAX_NUMBERS,
@@ -205,14 +206,14 @@ class Attempt:
         self.at_name = index_name(self.header) if inside else ""
         if exit_index is None:
             self.refuse("loop-exit", "nothing that it tests")
-        side_exits = tuple(sorted(self.plan.side_exits))
+        exits = exit_index, *(side_exits := tuple(sorted(self.plan.side_exits)))
         names = own_names(frame, self.plan, self.loop)
-        cells = names & frame.cells.keys()  # closures may read a cell at any time
+        cells = cells_of_loop(tracer, frame, self.plan, self.loop, self.header, exits, names)
         live_at = liveness(frame.code)
-        behind = live_at[exit_index].union(*(live_at[place] for place in side_exits))
+        behind = frozenset[str]().union(*(live_at[one] for one in exits))
         self.live_after = behind | live_at[self.header]
-        own = exposed(frame.code, self.loop, self.header, behind, frozenset(), "FAST")
-        self.read: frozenset[Name] = own.union(cells, self.plan.others)
+        self.read: frozenset[Name] = cells.read.union(self.plan.others)
+        self.read |= exposed(frame.code, self.loop, self.header, behind, frozenset(), "FAST")
         if side_exits:
             names |= {self.exit_name, self.at_name} - {""}
         self.undo = prepare(self.machine, self.plan, self.bounds)
@@ -223,7 +224,7 @@ class Attempt:
         self.works_on_computed = not is_while and any(map(is_computed, frame.locals.values()))
         self.stored = frozenset[Name](self.owners).union(names)
         self.around = {name: self._get(name) for name in self.stored}
-        live = frozenset[Name](self.owners).union(live_at[self.header], cells)
+        live = frozenset[Name](self.owners).union(live_at[self.header], cells.entered)
         self.read |= {place for place in self.owners if self.plan.places[place] or self._is_read(place)}
         before = self.before = self._enter_locals(live)
         kept = self.read | exposed(frame.code, self.loop, self.header, behind, names, "FAST")
@@ -236,15 +237,14 @@ class Attempt:
         self.may_leave = iterator is None or (is_handed_over(iterator) and not kept_on)
         if tracer.pauses and outermost and self.may_leave and not self.plan.extents:
             self.region.pauses = []
-        starts = ways_out(frame.code, natural) - {exit_index}
         walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, side_exits)
-        walk.starts, walk.inside = starts, inside
+        walk.starts, walk.inside = ways_out(frame.code, natural) - {exit_index}, inside
         if outermost and self.may_leave:
             walk.leave_at = self._leave_at
         self.walk = walk
         self.machine.attempts.append(self)
         around = frame.stack[:]
-        aside = {id(frame.cells[name]) for name in cells}
+        aside = {id(frame.cells[name]) for name in cells.names}
         watch(tracer, self.region, reachable(tracer))
         try:
             for name, value in before.items():
@@ -257,11 +257,12 @@ class Attempt:
             if inside:
                 frame.locals[self.at_name] = NumberValue(None, self.region.index)
             self._run_body(walk)
+            check_cells(tracer, frame, self.plan, cells)
             if frame.stack != around or not self._only_places(state, held, aside):
                 learn_ends(tracer, self.region)
                 self.refuse("loop-state", "a list, dict, cell or iterator from before the loop")
             seen = {place for place, owner in self.owners.items() if is_seen_after(owner, place.key)}
-            after = frozenset(seen).union(behind, cells, {self.exit_name, self.at_name} if side_exits else ())
+            after = frozenset(seen).union(behind, cells.behind, {self.exit_name, self.at_name} if side_exits else ())
             if side_exits and self.goes_on is False:
                 self.refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):

@@ -170,6 +170,21 @@ def held_cells(frame: Frame | LoopExit, own: dict[str, CellValue]) -> dict[str, 
     return {name: cell for name, cell in own.items() if cell in found or cell.concrete is not None}
 
 
+def cells_of_others(tracer: Tracer, frame: Frame, names: Set[str]) -> frozenset[str]:
+    """Which of a frame's cells, of these names, are not its own alone: a function that lives on may read them."""
+    if not names:
+        return frozenset()
+    own = {name: frame.cells[name] for name in names if name in frame.code.cellvars}
+    work: list[Value | None] = []
+    for one in tracer.frames:
+        work += [*one.locals.values(), *one.stack, *one.given]
+    work += [cell for one in tracer.frames if one is not frame for cell in one.cells.values()]
+    work += [cell.contents if name in own else cell for name, cell in frame.cells.items()]
+    found = set(_with_parts([*work, *tracer.stored, *tracer.namespaces.values()]))
+    shared = {name for name, cell in own.items() if cell in found or cell.concrete is not None}
+    return frozenset(shared.union(name for name in names if name not in own))
+
+
 def mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[Any, ...]]]:
     """Everything that changes in place and can be reached, with what it holds; but for what is handled as a local."""
     values = (value for value in reachable(tracer, by_callers=True) if type(value) in _STATE and id(value) not in aside)
@@ -249,6 +264,7 @@ def parts(value: Value) -> list[Value | None]:
 
 __all__ = [
     "parts",
+    "cells_of_others",
     *("held_cells", "is_one_object", "is_read_later", "mutable_state", "reachable", "reached_by_name", "same"),
     *("types_agree", "unchanged"),
 ]

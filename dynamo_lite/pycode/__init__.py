@@ -33,7 +33,7 @@ from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.first_call import with_questions
 from dynamo_lite.pycode.flow import natural_loop, own_cells, reached, stack_depth, successors
-from dynamo_lite.pycode.liveness import assigned, kept_whole, liveness
+from dynamo_lite.pycode.liveness import assigned, cell_liveness, kept_whole, liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import (
@@ -98,6 +98,7 @@ __all__ = [
     "beginning",
     "begins_at",
     "begins_rest",
+    "cell_liveness",
     "decode",
     "decoded",
     "element",

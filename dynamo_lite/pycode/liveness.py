@@ -1,8 +1,8 @@
 """Which local variables each instruction, or one after it, may still read, and which may be bound before it.
 
 Enters: a ``Code``. Leaves: one set of names per instruction, by data flow, exceptional edges included: backward for
-``liveness``, forward for ``assigned``. Cell variables that are locals too (parameters) count as read by every use of
-the cell. What looks at a frame from outside (``locals()``, a debugger) is not seen here.
+``liveness`` and ``cell_liveness``, forward for ``assigned``. Cell variables that are locals too (parameters) count as
+read by every use of the cell. What looks at a frame from outside (``locals()``, a debugger) is not seen here.
 """
 
 from __future__ import annotations
@@ -49,14 +49,10 @@ class Live(Sequence[frozenset[str]]):
 @remembered
 def liveness(code: Code) -> Live:
     """The locals live before each instruction: bound there, they must still be bound when it runs."""
-    instrs = code.instrs
     bits = {name: 1 << number for number, name in enumerate(code.varnames)}
-    handlers = handler_targets(code)
-    behind = following(code)
-    reads = [0] * len(instrs)
-    kept = [-1] * len(instrs)  # mask of what an instruction does not overwrite
-    influences: list[list[int]] = [[] for _ in instrs]  # the instructions whose live set depends on this one's
-    for index, instr in enumerate(instrs):
+    reads = [0] * len(code.instrs)
+    kept = [-1] * len(code.instrs)  # mask of what an instruction does not overwrite
+    for index, instr in enumerate(code.instrs):
         kind = OPCODES[instr.op].operand
         if kind is Operand.LOCAL or (kind is Operand.CELL and instr.arg in code.cellvars):
             bit = bits.get(instr.arg, 0)
@@ -64,13 +60,37 @@ def liveness(code: Code) -> Live:
                 kept[index] = ~bit
             else:  # NB: DELETE_FAST reads too: it raises UnboundLocalError when the local is unbound
                 reads[index] = bit
+    return Live(code.varnames, _backward(code, reads, kept))
+
+
+@remembered
+def cell_liveness(code: Code) -> Live:
+    """The cells of the code's own variables that are live before each instruction, where no function has them already:
+    it, or one after it, reads one or hands it to a function, before another value is stored there."""
+    bits = {name: 1 << number for number, name in enumerate(code.cellvars)}
+    reads = [0] * len(code.instrs)
+    kept = [-1] * len(code.instrs)
+    for index, instr in enumerate(code.instrs):
+        if OPCODES[instr.op].operand in (Operand.CELL, Operand.LOCAL) and instr.arg in bits:
+            if instr.op == "STORE_DEREF":
+                kept[index] = ~bits[instr.arg]
+            else:
+                reads[index] = bits[instr.arg]
+    return Live(code.cellvars, _backward(code, reads, kept))
+
+
+def _backward(code: Code, reads: list[int], kept: list[int]) -> list[int]:
+    """The mask of what is live before each instruction. kept: of each, the mask of what it does not overwrite."""
+    handlers = handler_targets(code)
+    behind = following(code)
+    influences: list[list[int]] = [[] for _ in reads]  # the instructions whose live set depends on this one's
+    for index, handler in enumerate(handlers):
         for after in behind[index]:
             influences[after].append(index)
-        handler = handlers[index]
         if handler is not None:
             influences[handler].append(index)
     live = list(reads)
-    work = [index for index in range(len(instrs)) if live[index]]
+    work = [index for index in range(len(reads)) if live[index]]
     while work:
         for index in influences[work.pop()]:
             mask = 0
@@ -83,7 +103,7 @@ def liveness(code: Code) -> Live:
             if mask != live[index]:
                 live[index] = mask
                 work.append(index)
-    return Live(code.varnames, live)
+    return live
 
 
 @remembered
