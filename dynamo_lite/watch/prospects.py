@@ -23,7 +23,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from dynamo_lite import policy
 from dynamo_lite.module_names import module_of
@@ -39,8 +39,8 @@ _NONE: Mapping[str, Any] = types.MappingProxyType({})
 def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapping[str, Any] = _NONE) -> bool:
     """Whether every round of `loop` calls something that is certain to break the graph. values: what local variables
     hold, as far as that is known."""
-    kept = _unset(values, (code.instrs[index] for index in loop.body))
-    certain = [index for index in sorted(loop.body) if _breaks(code, index, names, kept, _DEEP)]
+    kept, known = _unset(values, (code.instrs[index] for index in loop.body)), _Known()
+    certain = [index for index in sorted(loop.body) if _breaks(code, index, names, kept, _DEEP, known)]
     if not certain or loop.header in certain:
         return bool(certain)
     return not _leads_past(code, loop.header, certain, set(loop.edges), loop.body)
@@ -73,13 +73,21 @@ def carries_text(code: Code, loop: Loop, values: Mapping[str, Any], names: Mappi
 _LOADS = {"STORE_FAST": "LOAD_FAST", "STORE_GLOBAL": "LOAD_GLOBAL"}  # where the code of a module has names, too
 
 
-def breaks_each_call(
-    code: Code, names: Mapping[str, Any], values: Mapping[str, Any] = _NONE, deep: int = _DEEP
-) -> bool:
+def breaks_each_call(code: Code, names: Mapping[str, Any], values: Mapping[str, Any] = _NONE) -> bool:
     """Whether every call of a function does, unless it raises. values: what its parameters are given, as far as that is
     known."""
+    return _breaks_each_call(code, names, values, _DEEP, _Known())
+
+
+# What is known of functions, by their code and globals, the classes of what they are given, and how deep it is looked.
+_Known: TypeAlias = dict[tuple[types.CodeType, int, tuple[type, ...], int], bool]
+
+
+def _breaks_each_call(
+    code: Code, names: Mapping[str, Any], values: Mapping[str, Any], deep: int, known: _Known
+) -> bool:
     kept = _unset(values, code.instrs)
-    certain = [index for index in range(len(code.instrs)) if _breaks(code, index, names, kept, deep)]
+    certain = [index for index in range(len(code.instrs)) if _breaks(code, index, names, kept, deep, known)]
     ends = {at for at, instr in enumerate(code.instrs) if instr.op == "RETURN_VALUE"}
     return bool(certain) and not _leads_past(code, 0, certain, ends, None)
 
@@ -111,9 +119,13 @@ def _leads_past(
     return False
 
 
-def _breaks(code: Code, index: int, names: Mapping[str, Any], values: Mapping[str, Any], deep: int) -> bool:
+def _breaks(
+    code: Code, index: int, names: Mapping[str, Any], values: Mapping[str, Any], deep: int, known: _Known
+) -> bool:
     """Whether instruction `index` loads, by a name and attributes of modules and objects, what is called and breaks the
     graph."""
+    if code.instrs[index].op not in ("LOAD_GLOBAL", "LOAD_FAST"):
+        return False
     called, owner = _called_at(code, index, names, values)
     if _is_opaque(called):
         return True
@@ -124,8 +136,11 @@ def _breaks(code: Code, index: int, names: Mapping[str, Any], values: Mapping[st
     inner, module = called.__code__, module_of(called).partition(".")[0]
     if deep == 0 or module == "numpy" or len(inner.co_code) > _LONGEST:
         return False
-    given = dict(zip(inner.co_varnames[: inner.co_argcount], owner, strict=False))
-    return breaks_each_call(decoded(inner), called.__globals__, given, deep - 1)
+    of = inner, id(called.__globals__), tuple(map(type, owner)), deep  # NB: of an owner its class alone is looked at
+    if of not in known:
+        given = dict(zip(inner.co_varnames[: inner.co_argcount], owner, strict=False))
+        known[of] = _breaks_each_call(decoded(inner), called.__globals__, given, deep - 1, known)
+    return known[of]
 
 
 def _called_at(
