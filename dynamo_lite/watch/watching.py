@@ -62,6 +62,7 @@ class Watch:
         self.expectations = Expectations(limits, self.budget, self.rounds)
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
         self.hopeful: dict[_C.Round, float] = {}  # and until when it is believed that not
+        self.hopeful_calls: dict[tuple[str, int], float] = {}  # so of calls of functions, by file and line
         self.pieces: Pieces | None = None  # what breaks too often, once something was compiled
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
@@ -337,8 +338,13 @@ class Watch:
             return False
         if found:
             return self._have_prospects(code, innermost(code), names, poll.spent)
-        given = dict(zip(code.argnames, slots, strict=False))
-        return not (is_short and prospects.breaks_each_call(code, names, given))
+        now = process_time()
+        if is_short and self.hopeful_calls.get(_key(own), 0.0) <= now:
+            given = dict(zip(code.argnames, slots, strict=False))
+            if prospects.breaks_each_call(code, names, given):
+                return False
+            self.hopeful_calls[_key(own)] = self.limits.look_again * now
+        return True
 
     def _have_prospects(
         self, code: Code, inner: list[Loop], names: dict[str, Any], spent: int, values: dict[str, Any] | None = None
