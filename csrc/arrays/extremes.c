@@ -106,8 +106,7 @@ positions(PyObject *object, PyObject *along, int greatest)
         PyErr_Clear(); /* so long a number is for NumPy to refuse */
         return NULL;
     }
-    if (run == NULL || axis < 0 || axis >= nd || PyArray_DIM(x, axis) > INT32_MAX
-        || (axis == nd - 1 && PyArray_DIM(x, axis) > MOST_ROW)) {
+    if (run == NULL || axis < 0 || axis >= nd || PyArray_DIM(x, axis) > INT32_MAX) {
         return NULL;
     }
     npy_intp shape[NPY_MAXDIMS], outer = 1, inner = 1;
@@ -117,6 +116,9 @@ positions(PyObject *object, PyObject *along, int greatest)
         if (i != axis) {
             shape[kept++] = PyArray_DIM(x, i);
         }
+    }
+    if (inner == 1 && PyArray_DIM(x, axis) > MOST_ROW) { /* NB: the axes after it may all be of one element */
+        return NULL;
     }
     PyArrayObject *out = (PyArrayObject *)PyArray_SimpleNew(kept, shape, NPY_INTP);
     if (out == NULL) {

@@ -28,6 +28,9 @@ void
 dl_interrupts_defer(DlDeferral *deferral, PyObject *func)
 {
     *deferral = (DlDeferral){.outer = current, .func = func};
+    if (func != NULL) {
+        fegetexceptflag(&deferral->flags, FE_ALL_EXCEPT);
+    }
     dl_pyframe_keep_interrupts(&deferral->kept);
     current = deferral;
 }
@@ -38,6 +41,9 @@ dl_interrupts_resume(DlDeferral *deferral, PyObject *result)
     if (!deferral->over) {
         current = deferral->outer;
         dl_pyframe_release_interrupts(&deferral->kept);
+    }
+    if (deferral->func != NULL) {
+        fesetexceptflag(&deferral->flags, FE_ALL_EXCEPT); /* NB: the compiler computes, too */
     }
     if (deferral->type == NULL) {
         return result;

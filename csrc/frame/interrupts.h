@@ -7,6 +7,8 @@
 #ifndef DL_INTERRUPTS_H
 #define DL_INTERRUPTS_H
 
+#include <fenv.h>
+
 #include "pyframe.h"
 
 /* A stretch of C code that runs dynamo_lite's own Python code, or residual code up to where it calls let_in(). */
@@ -18,6 +20,7 @@ typedef struct DlDeferral {
     int to_loop;       /* the user's code ends it in front of so many-th of its loops; 0: it does not */
     int64_t since;     /* when that began, in ns: it does not last for long */
     PyObject *func;    /* borrowed: the user's function that is being compiled; NULL: nothing is let in before the end */
+    fexcept_t flags;   /* where there is one: the floating-point flags, which a ufunc around it may report */
     int line;          /* of it, where the user's code stands; 0: where it begins */
     int64_t noticed;   /* when the first interrupt that waits was noticed, in ns; 0: none */
     PyObject *type, *value, *traceback; /* what was raised at a safe point */

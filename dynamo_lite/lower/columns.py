@@ -31,7 +31,7 @@ from dynamo_lite.graph.rewrite import hands_out, origins, replace_uses, users, w
 from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.functionalise import looks_at_layout
-from dynamo_lite.lower.orders import PACKED, Orders
+from dynamo_lite.lower.orders import PACKED, Order, Orders
 from dynamo_lite.lower.short_axes import begins_with_zero
 from dynamo_lite.ops.reductions import ONE_BY_ONE, reduce_dtypes
 from dynamo_lite.ops.samples import Samples
@@ -291,7 +291,16 @@ class _Taker:
         """Whether it is known how an array lies that is seen whole, and so are those along the other two axes."""
         if node.array_type.ndim == 1 or not (self.is_flat(node) or self.is_seen(node)):
             return True
-        return self.orders.may_have(self.orders.of(node), node.array_type.ndim + self.is_flat(node))
+        return self.orders.may_have(self.order_of(node), node.array_type.ndim + self.is_flat(node))
+
+    def order_of(self, node: Node) -> Order | None:
+        """What the order of axes of a node's value follows from. Where a reduction keeps an axis of one element, NumPy
+        chooses its stride by the order of what it reduces: only of C order is it known."""
+        if node.op != "reduce" or node.array_type.ndim < 2 or 1 not in node.array_type.shape:
+            return self.orders.of(node)
+        (x,) = node.args
+        order = self.orders.of(x) if isinstance(x, Node) else None
+        return None if order is None else tuple(dict.fromkeys((*order, PACKED)))
 
     def is_seen(self, node: Node) -> bool:
         """Whether somebody needs the array as a whole."""
@@ -432,7 +441,7 @@ class _Taker:
     def laid_out(self, node: Node, part: Node) -> Node:
         """A column in the order of axes that NumPy gives it. Its own is that of the arrays that it is made of, which
         np.cross, for one, does not keep: what follows from that is in C order."""
-        order = self.orders.of(node) or ()
+        order = self.order_of(node) or ()
         if order == (PACKED,) and node.array_type.ndim > 1 and self.sources(node) - {PACKED}:
             made = self.orders.allocate(self.graph, node)
             self.graph.add_store(made, part, node.location)

@@ -91,12 +91,19 @@ def _clip_by_numbers(graph: Graph, node: Node) -> Node | None:
         return None
     if dtype.char not in "fd" or not _keeps_what_is_inside(dtype.char):
         return None
+    if len(shape) > 2 and not _all_axes_tell(graph, node):
+        return None
     kept: Argument = x
     for op, bound in zip(("less", "greater"), bounds, strict=True):
         outside = graph.add_call(op, (kept, bound), {}, ArrayType(np.dtype(bool), shape), node.location)
         kept = graph.add_call("where", (outside, bound, kept), {}, node.array_type, node.location)
     assert isinstance(kept, Node)
     return kept
+
+
+def _all_axes_tell(graph: Graph, node: Node) -> bool:
+    """Whether no axis has one element: of such np.where chooses the stride otherwise than a ufunc or a copy does."""
+    return all(size != 1 and graph.decides(make("ne", size, 1)) for size in node.array_type.shape)
 
 
 @functools.cache
@@ -403,6 +410,8 @@ def _nan_to_num(graph: Graph, node: Node) -> Node | None:
     (x,) = node.args
     given, char = {name: node.params[name] for name in ("nan", "posinf", "neginf")}, node.array_type.dtype.char
     if not isinstance(x, Node) or char not in "fd" or not node.array_type.ndim:
+        return None
+    if node.array_type.ndim > 1 and not _all_axes_tell(graph, node):
         return None
     largest = float(np.finfo(char).max)
     numbers = [one for one in given.values() if one is not None]

@@ -13,6 +13,7 @@ from tests.oracle import require_equal
 
 FUNCTIONS = {"argmax": _C.argmax, "argmin": _C.argmin}
 SHAPES = [(1, 1), (2, 3), (7, 24), (7, 25), (130, 3), (3, 130), (128, 2), (257, 5), (4, 3, 5), (5, 1, 2), (2, 3, 4, 5)]
+SHAPES += [(24, 1), (5000, 1), (3, 5000, 1), (2, 30, 1, 1)]  # whose columns are rows, long ones among them
 SPECIAL = (0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, 3.0)
 
 

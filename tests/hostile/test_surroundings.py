@@ -380,3 +380,18 @@ def test_the_compiler_calls_nothing_that_is_replaced(name: str, backend: str, co
         assert {record.id for record in fast.explain().skips} == {"replaced"}
     require_equal(fast, lambda: (np.arange(6.0), 4), compile=lambda f, **_: f, plain=of_functions)
     assert fast.stats()["native_calls"]
+
+
+def compares(v: Any) -> Any:
+    for i in range(4):
+        if v + i > math.nan:
+            v += 1.0
+    return np.sqrt(v + 1.0)
+
+
+def test_compiling_leaves_no_flags_for_the_ufunc_around_it(backend: str, compiler: Compile) -> None:
+    """Plainly NumPy's last function clears what the comparisons set; the compiler compares with NaN, too."""
+    for numbers in (np.arange(3.0), np.arange(3)):
+        fast = compiler(compares, backend=backend)
+        found, wanted = (np.frompyfunc(fn, 1, 1)(numbers) for fn in (fast, compares))  # RuntimeWarnings are errors
+        assert list(found) == list(wanted)

@@ -562,3 +562,15 @@ def test_columns_that_are_joined_as_arrays() -> None:
             check(turned, q[::-1], lie(x)[::-1])
     q, x = random.normal(size=(300, 4)), random.normal(size=(300, 3))
     assert "[s0, 3] = multiply" not in lowered(lambda q, x: turned(q, x)[0], q, x)
+
+
+@pytest.mark.parametrize("shape", [(100, 1, 3), (1, 100, 3), (3, 1, 100), (3, 100, 1)])
+def test_reductions_that_keep_an_axis_of_one_element_lie_as_numpy_has_them(shape: tuple[int, ...]) -> None:
+    """Of rows that lie in another order than C, NumPy gives that axis another stride."""
+
+    def reduced(x: Any) -> Any:
+        return x.max(-1), (x * 2.0).sum(-1), (x * x).sum(axis=0), x.min(axis=0) + 1.0
+
+    x = np.random.default_rng(1).normal(size=shape)
+    for first in (np.asfortranarray(x), np.moveaxis(np.moveaxis(x, -1, 0).copy(), 0, -1), x):
+        check(reduced, first)

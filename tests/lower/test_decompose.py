@@ -340,3 +340,14 @@ def test_numbers_are_classed_by_edges_of_another_type() -> None:
     for _ in range(2):
         assert np.array_equal(fast(x), np.digitize(x * x, [-0.5, 0.0, 0.2, 0.5]))
     assert fast.stats()["native_calls"] == 2
+
+
+@pytest.mark.parametrize("shape", [(20, 1, 24), (1, 5, 3), (4, 5, 1), (2, 1, 3, 1), (1, 7), (7, 1), (3, 4)])
+def test_choices_lie_as_what_they_stand_for_along_axes_of_one_element(shape: tuple[int, ...]) -> None:
+    """np.where puts such axes elsewhere than a ufunc or a copy does."""
+    x = np.random.default_rng(1).normal(size=shape)
+    wide, options = np.repeat(np.repeat(x, 2, 0), 2, -1), {"options": {"cost_model": False}}
+    behind = np.moveaxis(np.moveaxis(x, -1, 0).copy(), 0, -1)
+    for value in (np.asfortranarray(x), x.T.copy().T, behind, wide[::2, ..., ::2], wide.T.copy().T[::2, ..., ::2], x):
+        for function in (lambda x: np.clip(x, 0, 1), lambda x: np.nan_to_num(x), lambda x: np.nan_to_num(x + 1) * 2):
+            require_equal(function, copies_of(value), compile=dynamo_lite.compile, compile_options=options)

@@ -39,6 +39,10 @@ SUITES = {
     "numpy_financial": Suite(("numpy-financial",), "numpy_financial", ("tests/test_*.py",)),
     "shapely": Suite(("shapely",), "shapely", ("tests/test_*.py",)),
     "networkx": Suite(("networkx",), "networkx", ("*/tests/test_*.py", "*/*/tests/test_*.py")),
+    "tensorly": Suite(("tensorly",), "tensorly", ("*/tests/test_*.py", "*/*/tests/test_*.py", "tests/test_*.py")),
+    "quantities": Suite(("quantities",), "quantities", ("tests/test_*.py",)),
+    "unyt": Suite(("unyt",), "unyt", ("tests/test_*.py",)),
+    "patsy": Suite(("patsy",), "patsy", ("test_*.py",)),
     "numpy": Suite(
         (),
         "numpy",
