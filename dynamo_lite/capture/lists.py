@@ -64,6 +64,7 @@ from dynamo_lite.capture.value import (
     UnreadValue,
     Value,
     computed_number,
+    stored_late,
 )
 from dynamo_lite.capture.wrap import is_object_list, realise
 from dynamo_lite.graph.node import Argument, Node
@@ -394,15 +395,19 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
 def _put_late(tracer: Tracer, target: SequenceValue, key: Value, item: Value) -> bool:
     """Note what is stored into a list that repeats an item as often as the call says, outside of the loops that go
     over it; whether it is a number, or an array where lists of these are known as objects, under an index that the list
-    has."""
+    has. One that is so far from its end in any call, ``x[n - 1]``, is counted from there."""
     place, item = as_scalar(key), realise(tracer, item)
     is_one = as_scalar(item) is not None or (tracer.restraints.arrays and isinstance(item, ArrayValue))
-    if target.times is None or not is_one or type(place) is not int or place < 0:
+    if target.times is None or not is_one or place is None or kind_of(place) != "int":
         return False
     if any(target in region.lists for region in tracer.regions) or tracer.varies(target.times):
         return False
-    if not tracer.relate(make("gt", target.times, place)):
+    if is_symbolic(place):
+        place = make("sub", place, target.times)
+        place = place if type(place) is int and place < 0 else None
+    if type(place) is not int or not tracer.relate(make("gt", target.times, place if place >= 0 else -1 - place)):
         return False
+    target.late.pop(place, None)  # the latest store of an item comes last, also where two indices are one
     target.late[place] = item
     return True
 
@@ -514,8 +519,9 @@ def _fill(tracer: Tracer, target: SequenceValue | DictValue) -> None:
     operands = [_known_operand(realise(tracer, value)) for value in values]
     if isinstance(target, SequenceValue) and target.times is not None:
         target.filled = ops.lists.new_container(graph, list, here, operands[0], target.times)
+        late = stored_late(target)
         target.times = target.fix = None
-        for place, item in target.late.items():
+        for place, item in late:
             ops.lists.put(graph, target.filled, place, (_known_operand(realise(tracer, item)),), None, here)
         target.late = {}
     else:
