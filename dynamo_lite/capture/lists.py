@@ -29,6 +29,7 @@ node's, a number a new one or that with its tag.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from itertools import pairwise
 from typing import NoReturn
 
@@ -334,7 +335,8 @@ def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) ->
         _claim_key(tracer, key)
     assert target.source is not None
     tracer.facts.state("type", target.source, type(target.concrete))
-    _put(machine, _outside(tracer, target), (where, key), realise(tracer, item))
+    is_list = type(target.concrete) is list
+    _put(machine, _outside(tracer, target), (where, key), realise(tracer, item), of_list=is_list)
     return True
 
 
@@ -388,7 +390,7 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
     elif target.rows is not None:
         give_up(tracer, target)
     assert target.filled is not None
-    _put(machine, target.filled, (where, key), realise(tracer, item))
+    _put(machine, target.filled, (where, key), realise(tracer, item), of_list=isinstance(target, SequenceValue))
     return True
 
 
@@ -628,24 +630,27 @@ def _put(
     item: Value,
     packed: tuple[tuple[Argument, ...], type | str | None] | None = None,
     whole: Value | None = None,
+    of_list: bool = False,
 ) -> Value:
-    """Append ``target[key] = item``, or the append; packed: what _appended() has made of `item`, where it was asked."""
+    """Append ``target[key] = item``, or the append; packed: what _appended() has made of `item`, where it was asked;
+    of_list: it is known to be a list, which does not keep its keys."""
     tracer, done = machine.tracer, ConstantValue(None, None)
     if isinstance(item, EitherValue):
         either = whole or item
-        return split(machine, item, lambda one: _put(machine, target, key, realise(tracer, one), whole=either))
+        put_one = partial(_put, machine, target, key, whole=either, of_list=of_list)
+        return split(machine, item, lambda one: put_one(realise(tracer, one)))
     packed = packed or _appended(tracer, item, whole)
     table = table_of(tracer)
     where, values = (None if key is None else key[0]), packed[0]
-    node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table)
+    node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table, of_list)
     note_type(tracer, target, item)
     if table is None or isinstance(item, FormattedValue):
         return done
     parts = [item] if packed[1] is None else [realise(tracer, one) for one in item.known]  # type: ignore[attr-defined]
-    if key is not None:
+    if key is not None and not of_list:
         parts.insert(0, key[1])
     for place, part in enumerate(parts):
-        tracer.note_put(node, place, part)
+        tracer.note_put(node, place + (of_list and key is not None), part)
     return done
 
 

@@ -13,6 +13,7 @@ import dynamo_lite
 from dynamo_lite._C import abi
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
+from dynamo_lite.schedule.steps import Loop
 from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in, table
 from tests.programs.random_object_lists import outcome
 
@@ -113,6 +114,23 @@ def ends(n, one, other):
     return x
 
 
+@program(lambda n: ([[(i * j + i + j) % 7 for j in range(n + 1)] for i in range(n + 1)],))
+def nearest_first(lengths):
+    n = len(lengths)
+    far, seen = [float("inf")] * n, [False] * n
+    far[0] = 0
+    for _ in range(n):
+        u = -1
+        for i in range(n):
+            if not seen[i] and (u == -1 or far[i] < far[u]):
+                u = i
+        seen[u] = True
+        for v in range(n):
+            if lengths[u][v] > 0 and far[u] + lengths[u][v] < far[v]:
+                far[v] = far[u] + lengths[u][v]
+    return far, seen
+
+
 @program(lambda n: (word(n + 1), word(n + 2, 1)))
 def distance(one, other):
     before = range(len(other) + 1)
@@ -197,3 +215,44 @@ def test_tags_that_nobody_reads_are_not_looked_up() -> None:
     (graph,) = (segment.capture.graph for segment in fast._compilation.segments)
     assert sum(tags(graph)) == 3
     assert sum(tags(lower(graph))) == 1
+
+
+def doubled(x, out):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        out[i] = x[i] * 2.0
+
+
+def rows_by_columns(values, columns, begins, x, out):  # type: ignore[no-untyped-def]
+    for row in range(len(out)):
+        total = 0.0
+        for k in range(begins[row], begins[row + 1]):
+            total += values[k] * x[columns[k]]
+        out[row] = total
+
+
+def _to_double(n: int) -> tuple[Any, ...]:
+    return floats(n), [0] * n
+
+
+def _sparse(n: int) -> tuple[Any, ...]:
+    pick = random.Random(n)
+    begins = [0]
+    for _ in range(n):
+        begins.append(begins[-1] + pick.randrange(3))
+    columns = [pick.randrange(n) for _ in range(begins[-1])]
+    return floats(len(columns)), columns, begins, floats(n), [0.0] * n
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn, arguments", [(doubled, _to_double), (rows_by_columns, _sparse)])
+def test_lists_from_outside_that_are_only_filled(fn: Any, arguments: Any, backend: str) -> None:
+    """A list is filled by machine code, whatever the numbers are that it gets; one that is too short declines."""
+    fast = dynamo_lite.compile(fn, backend=backend, options={**OPTIONS, "recompile_limit": 100})
+    for n in (60, 60, 0, 1, 2, 90):
+        assert _outcome(fn, arguments(n)) == _outcome(fast, arguments(n)), n
+    one, other = arguments(50), arguments(50)
+    del one[-1][40:], other[-1][40:]
+    assert _outcome(fn, one) == _outcome(fast, other)
+    if backend == "numba":
+        steps = [step for segment in fast._compilation.segments for step in segment.program.schedule.steps]
+        assert all(step.machine is not None for step in steps if isinstance(step, Loop))
