@@ -256,3 +256,20 @@ def test_lists_from_outside_that_are_only_filled(fn: Any, arguments: Any, backen
     if backend == "numba":
         steps = [step for segment in fast._compilation.segments for step in segment.program.schedule.steps]
         assert all(step.machine is not None for step in steps if isinstance(step, Loop))
+
+
+def test_a_list_that_repeats_an_item_is_not_that_item() -> None:
+    """What was stored into it counts, also where another kind of argument has had it known by its objects."""
+
+    def first_zero(n: int, w: Any) -> Any:
+        found = [w] * (n + 2)
+        found[0] = 0.0
+        j = 0
+        for i in range(1, n + 1):
+            if not found[j]:
+                j = i
+        return j, found[0]
+
+    fast = dynamo_lite.compile(first_zero, options=OPTIONS)
+    for n, w in ((6, 2), (9, True), (9, True), (9, False), (9, 0), (6, 2.5)):
+        assert first_zero(n, w) == fast(n, w), (n, w)

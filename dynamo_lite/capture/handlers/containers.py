@@ -349,7 +349,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 item = None if back is None else lists.latest(machine.tracer, container, back)
                 if item is not None:
                     return item
-                is_open = container.is_grown or _has_columns(machine, container)
+                is_open = container.is_grown or container.times is not None or _has_columns(machine, container)
                 one = None if is_open else _one_of(machine, container.known, index.expr)
                 if one is not None:
                     return one
