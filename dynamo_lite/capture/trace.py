@@ -261,8 +261,9 @@ def _trace(
             plan.outcome = ""
         try:
             tracer, frame, result = run(None, native_loops)
-            if isinstance(result, Stop) and result.reason == "loop-list" and native_loops:
-                try_objects(tracer, result.reason)  # of a list that a loop has made
+            is_of_list = isinstance(result, Stop) and result.reason == "loop-list" and native_loops
+            if is_of_list and not any(plan.cells for plan in plans.values()):  # those are faster
+                try_objects(tracer, "loop-list")
             check_variables(tracer)
             state_listed(tracer)
             check_parts(tracer)
