@@ -52,6 +52,7 @@ from dynamo_lite.capture.value import (
     as_value,
     is_single,
     next_serial,
+    stored_late,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass, replace
@@ -245,8 +246,8 @@ def _make(machine: Machine, owner: SequenceValue, cells: Cells, bounds: Bounds, 
     """Make the arrays of a list of numbers, with what it holds."""
     tracer = machine.tracer
     items = [realise(tracer, item) for item in owner.known]
-    late = {place: realise(tracer, item) for place, item in owner.late.items()}
-    numbers = [_number_of(item, cells.kind) for item in (*items, *late.values())]
+    late = [(place, realise(tracer, item)) for place, item in stored_late(owner)]
+    numbers = [_number_of(item, cells.kind) for item in (*items, *(item for _, item in late))]
     is_repeated = owner.times is not None or (len(items) > 1 and all(one is items[0] for one in items))
     if None in numbers or (not is_repeated and len(items) > _MAX_KNOWN):
         _give_up(cells)
@@ -266,8 +267,8 @@ def _make(machine: Machine, owner: SequenceValue, cells: Cells, bounds: Bounds, 
     else:
         for place, item in enumerate(items):
             _store(machine, cells, ConstantValue(None, place), item)
-    for place, item in late.items():
-        _store(machine, cells, ConstantValue(None, place), item)
+    for where, item in late:
+        _store(machine, cells, tracer.number(where), item)
 
 
 def _room(tracer: Tracer, bounds: Bounds) -> Scalar:

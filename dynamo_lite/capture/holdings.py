@@ -23,6 +23,7 @@ from dynamo_lite.graph.types import ArrayType
 LOOKED_AT = 64  # items of a list from outside
 LONGEST_TUPLE = 8  # in a list
 FEWEST_ARRAYS = 5  # a shorter list from outside has them known one by one
+_MIXTURES = {"int", "float"}, {"int", "number"}, {"float", "number"}, {"int", "float", "number"}  # of kinds of rows
 ARRAY_DTYPES = frozenset(dtype.char for dtype in DTYPES.values())
 
 
@@ -54,6 +55,8 @@ def holding_of(obj: Any, depth: int = 3, arrays: bool | None = False) -> Holding
     inners = [holding_of(item, depth - 1) for item in obj[:LOOKED_AT]]
     known = [one for one in inners if one is not None and one.kind]
     first = next((one for one in known if one.kind == SCALARS), known[0] if known else Holding())
+    if {one.kind for one in known} in _MIXTURES:
+        first = Holding("number")
     if any(one is None or (one.kind and not _fits(first, one)) for one in inners):
         return None
     return Holding("list", first)
@@ -115,6 +118,8 @@ def depth_of(holding: Holding, most: int = 8) -> int:
 def _fits(one: Holding, other: Holding) -> bool:
     if one.kind == SCALARS:
         return other.kind in ("", "number", SCALARS, *PYTHON_KINDS)
+    if one.kind == "number":
+        return other.kind in ("", "number", "int", "float")
     if one.kind != other.kind:
         return not other.kind
     if one.kind == "tuple":

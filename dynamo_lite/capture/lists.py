@@ -29,6 +29,7 @@ node's, a number a new one or that with its tag.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from itertools import pairwise
 from typing import NoReturn
 
@@ -64,6 +65,7 @@ from dynamo_lite.capture.value import (
     UnreadValue,
     Value,
     computed_number,
+    stored_late,
 )
 from dynamo_lite.capture.wrap import is_object_list, realise
 from dynamo_lite.graph.node import Argument, Node
@@ -333,7 +335,8 @@ def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) ->
         _claim_key(tracer, key)
     assert target.source is not None
     tracer.facts.state("type", target.source, type(target.concrete))
-    _put(machine, _outside(tracer, target), (where, key), realise(tracer, item))
+    is_list = type(target.concrete) is list
+    _put(machine, _outside(tracer, target), (where, key), realise(tracer, item), of_list=is_list)
     return True
 
 
@@ -387,22 +390,26 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
     elif target.rows is not None:
         give_up(tracer, target)
     assert target.filled is not None
-    _put(machine, target.filled, (where, key), realise(tracer, item))
+    _put(machine, target.filled, (where, key), realise(tracer, item), of_list=isinstance(target, SequenceValue))
     return True
 
 
 def _put_late(tracer: Tracer, target: SequenceValue, key: Value, item: Value) -> bool:
     """Note what is stored into a list that repeats an item as often as the call says, outside of the loops that go
     over it; whether it is a number, or an array where lists of these are known as objects, under an index that the list
-    has."""
+    has. One that is so far from its end in any call, ``x[n - 1]``, is counted from there."""
     place, item = as_scalar(key), realise(tracer, item)
     is_one = as_scalar(item) is not None or (tracer.restraints.arrays and isinstance(item, ArrayValue))
-    if target.times is None or not is_one or type(place) is not int or place < 0:
+    if target.times is None or not is_one or place is None or kind_of(place) != "int":
         return False
     if any(target in region.lists for region in tracer.regions) or tracer.varies(target.times):
         return False
-    if not tracer.relate(make("gt", target.times, place)):
+    if is_symbolic(place):
+        place = make("sub", place, target.times)
+        place = place if type(place) is int and place < 0 else None
+    if type(place) is not int or not tracer.relate(make("gt", target.times, place if place >= 0 else -1 - place)):
         return False
+    target.late.pop(place, None)  # the latest store of an item comes last, also where two indices are one
     target.late[place] = item
     return True
 
@@ -514,8 +521,9 @@ def _fill(tracer: Tracer, target: SequenceValue | DictValue) -> None:
     operands = [_known_operand(realise(tracer, value)) for value in values]
     if isinstance(target, SequenceValue) and target.times is not None:
         target.filled = ops.lists.new_container(graph, list, here, operands[0], target.times)
+        late = stored_late(target)
         target.times = target.fix = None
-        for place, item in target.late.items():
+        for place, item in late:
             ops.lists.put(graph, target.filled, place, (_known_operand(realise(tracer, item)),), None, here)
         target.late = {}
     else:
@@ -622,24 +630,27 @@ def _put(
     item: Value,
     packed: tuple[tuple[Argument, ...], type | str | None] | None = None,
     whole: Value | None = None,
+    of_list: bool = False,
 ) -> Value:
-    """Append ``target[key] = item``, or the append; packed: what _appended() has made of `item`, where it was asked."""
+    """Append ``target[key] = item``, or the append; packed: what _appended() has made of `item`, where it was asked;
+    of_list: it is known to be a list, which does not keep its keys."""
     tracer, done = machine.tracer, ConstantValue(None, None)
     if isinstance(item, EitherValue):
         either = whole or item
-        return split(machine, item, lambda one: _put(machine, target, key, realise(tracer, one), whole=either))
+        put_one = partial(_put, machine, target, key, whole=either, of_list=of_list)
+        return split(machine, item, lambda one: put_one(realise(tracer, one)))
     packed = packed or _appended(tracer, item, whole)
     table = table_of(tracer)
     where, values = (None if key is None else key[0]), packed[0]
-    node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table)
+    node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table, of_list)
     note_type(tracer, target, item)
     if table is None or isinstance(item, FormattedValue):
         return done
     parts = [item] if packed[1] is None else [realise(tracer, one) for one in item.known]  # type: ignore[attr-defined]
-    if key is not None:
+    if key is not None and not of_list:
         parts.insert(0, key[1])
     for place, part in enumerate(parts):
-        tracer.note_put(node, place, part)
+        tracer.note_put(node, place + (of_list and key is not None), part)
     return done
 
 

@@ -164,6 +164,10 @@ def _whole_power(tracer: Tracer, base: Scalar, exponent: Scalar) -> Scalar | Non
     is_small = abs(base) < _EXACT if isinstance(base, int) else _exact_as_float(tracer, base)
     if not is_small or not holds(tracer, make("ge", exponent, 0)) or not _powers_are_exact():
         return None
+    if base == 2:
+        if not holds(tracer, make("le", exponent, 62)):
+            return None
+        return make("trunc", ScalarOp("pow", "float", (2.0, make("min", 62, make("max", 0, exponent)))))
     if not isinstance(base, int):  # NB: of -1 it matters whether the exponent is even
         tracer.require(make("le", exponent, _EXACT))
     raised = ScalarOp("pow", "float", (make("add", base, 0.0), exponent))

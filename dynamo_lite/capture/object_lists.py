@@ -60,6 +60,7 @@ from dynamo_lite.capture.value import (
     Value,
     is_made_after,
     is_single,
+    stored_late,
 )
 from dynamo_lite.capture.wrap import FROM_OUTSIDE, present, realise, wrap
 from dynamo_lite.graph.graph import Graph
@@ -68,6 +69,7 @@ from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.graph.types import LIST, ArrayType
 
 _OF = {"int": abi.READ_INT, "float": abi.READ_FLOAT, "bool": abi.READ_BOOL}
+_MIXED = {"int", "float"}
 _FEW = 4
 _MOST = 64  # items of a list made here that are put into it one by one
 _MOST_KNOWN = 4096  # and of one of constants, which is copied
@@ -124,8 +126,8 @@ def _has_lists(tracer: Tracer, arrays: bool = False) -> bool:
 
 
 def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
-    """Whether a value is a list made here of numbers of one kind, or of such lists, or of arrays where lists of those
-    are known so. ever: or would have been one before a loop that is being captured began."""
+    """Whether a value is a list made here of numbers of one kind, or of ints and floats, or of such lists, or of arrays
+    where lists of those are known so. ever: or would have been one before a loop that is being captured began."""
     if not isinstance(value, SequenceValue) or value.kind is not list or value.source is not None:
         return False
     of_arrays = tracer.restraints.arrays and _holds_arrays(tracer, value)
@@ -137,7 +139,7 @@ def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
     kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
     most = _MOST_KNOWN if _constants(tracer, value) else _MOST
     is_of_scalars = SCALARS in kinds and kinds <= {SCALARS, *_OF}
-    is_alike = not kinds or is_of_scalars or (len(kinds) == 1 and None not in kinds)
+    is_alike = not kinds or is_of_scalars or kinds == _MIXED or (len(kinds) == 1 and None not in kinds)
     return len(value.known) <= most and (of_arrays or is_alike)
 
 
@@ -230,7 +232,8 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
     frame = tracer.frames[-1]
     name = (frame.code.filename, frame.code.qualname, frame.index)
     of_parts = ("list", "tuple", "array", SCALARS)
-    holding = Holding(next(iter(kinds)) or "" if kinds and kinds.isdisjoint(of_parts) else "")
+    kind = "number" if kinds == _MIXED else next(iter(kinds)) or "" if kinds and kinds.isdisjoint(of_parts) else ""
+    holding = Holding(kind)
     made = ListValue(None, holding=named(holding, name, tracer.restraints.mixed))
     constants = _constants(tracer, value)
     if constants is not None and not holding.kind:
@@ -246,7 +249,7 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
         made.node = ops.lists.new_container(graph, list, here)
         for one in value.known:
             _store(tracer, made, None, realise(tracer, one))
-    for place, one in value.late.items():
+    for place, one in stored_late(value):
         _store(tracer, made, place, realise(tracer, one))
     return made
 
@@ -400,12 +403,17 @@ def _number(tracer: Tracer, node: Node, kind: str, of: int, tag: Node | None) ->
 
 def put(machine: Machine, target: ListValue, index: Value | None, item: Value) -> None:
     """target[index] = item, or without an index target.append(item)."""
-    place = None if index is None else place_of(machine, index)
+    item = realise(machine.tracer, item)
+    _put_each(machine, target, None if index is None else place_of(machine, index), item, item)
+
+
+def _put_each(machine: Machine, target: ListValue, place: Scalar | None, item: Value, whole: Value) -> None:
+    """Store what `whole` is: `item`, which is one value or another itself, maybe, or something else."""
     item = realise(machine.tracer, item)
     if isinstance(item, EitherValue) and _node_of(item) is None:
-        split_each(machine, item, lambda one: _store(machine.tracer, target, place, realise(machine.tracer, one), item))
+        split_each(machine, item, lambda one: _put_each(machine, target, place, one, whole))
         return
-    _store(machine.tracer, target, place, item)
+    _store(machine.tracer, target, place, item, whole)
 
 
 def _node_of(item: EitherValue) -> Node | None:

@@ -16,7 +16,8 @@ from dynamo_lite.capture.value import ArrayValue, ListValue, Value
 from dynamo_lite.graph.scalar import Number, Scalar, evaluate, kind_of, symbols_of
 from dynamo_lite.ops.lists import DTYPES_BY_NUMBER
 
-DTYPES = {dtype.name: dtype for dtype in DTYPES_BY_NUMBER.values()}
+# NB: a bool of NumPy's is called as one of Python's is.
+DTYPES = {dtype.name + "_" * (dtype.kind == "b"): dtype for dtype in DTYPES_BY_NUMBER.values()}
 NAMES: dict[type, str] = {float: "float", int: "int", bool: "bool"}
 PYTHON_KINDS = frozenset(NAMES.values())
 NAMES |= {dtype.type: name for name, dtype in DTYPES.items()}

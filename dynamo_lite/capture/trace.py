@@ -38,6 +38,7 @@ from dynamo_lite.capture.lists import check_others, state_others
 from dynamo_lite.capture.loop_candidates import begin_apart, begins_plainly, count_first_rounds, may_share
 from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
+from dynamo_lite.capture.object_lists import try_objects
 from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Pending, Residual
@@ -260,6 +261,9 @@ def _trace(
             plan.outcome = ""
         try:
             tracer, frame, result = run(None, native_loops)
+            is_of_list = isinstance(result, Stop) and result.reason == "loop-list" and native_loops
+            if is_of_list and not any(plan.cells for plan in plans.values()):  # those are faster
+                try_objects(tracer, "loop-list")
             check_variables(tracer)
             state_listed(tracer)
             check_parts(tracer)

@@ -27,7 +27,7 @@ import numpy as np
 from dynamo_lite.capture.source import Source
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.lists import is_single as is_single
 
@@ -372,6 +372,12 @@ class SequenceValue(Value):
             self.late = {}
         self.reads += 1
         return self.known
+
+
+def stored_late(value: SequenceValue) -> list[tuple[Scalar, Value]]:
+    """What has been stored into a list that repeats an item, from the first to the latest, and under which indices."""
+    times = value.times or 0
+    return [(make("add", times if place < 0 else 0, place), one) for place, one in value.late.items()]
 
 
 def is_repeated(value: SequenceValue) -> bool:

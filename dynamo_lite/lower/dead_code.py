@@ -4,6 +4,7 @@ Enters a graph that this pass may change; leaves it without unused calls, but fo
 
     %add = add(%x, 1); %less = less(%x, 0); return %x  ->  %add = add(%x, 1); return %x   # it may overflow
     %nonzero = nonzero(%mask, yields=(y0,))            ->  %n = count_true(%mask, yields=(y0,))   # if nobody reads it
+    %tag = object_number(%item, %objects, of=5, yields=(y1,))  ->                                  # if nobody reads y1
 
 INVARIANT: a floating-point error that NumPy would report is still met. Stores stay.
 """
@@ -12,9 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.rewrite import drop_unused, users
+from dynamo_lite.graph.rewrite import drop_unused, map_scalars, users
+from dynamo_lite.graph.scalar import symbols_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.masks import is_mask
 from dynamo_lite.ops.registry import may_report
@@ -22,6 +25,7 @@ from dynamo_lite.ops.registry import may_report
 
 def dead_code(graph: Graph) -> None:
     """Remove unused nodes that cannot report anything."""
+    _drop_tags(graph)
     drop_unused(graph, may_report)
     if any(node.op == "nonzero" for node in graph.nodes):
         _count_only(graph)
@@ -36,3 +40,16 @@ def _count_only(graph: Graph) -> None:
             graph.add_call("count_true", node.args, node.params, ArrayType(np.dtype(np.int64), (), True), node.location)
         else:
             graph.nodes.append(node)
+
+
+def _drop_tags(graph: Graph) -> None:
+    """Tags of numbers that were taken of lists are read wherever one might be wanted; few are (capture/objects.py)."""
+    tags = [node for node in graph.nodes if node.op == "object_number" and node.params["of"] == abi.READ_TAG]
+    if not tags:
+        return
+    used = set[str]()
+    params = [value for node in graph.nodes for name, value in node.params.items() if name != "yields"]
+    values = [*graph.outputs, *params, *(node.args for node in graph.nodes)]
+    map_scalars(values, lambda one: used.update(symbols_of(one)))
+    unread = {tag for tag in tags if tag.params["yields"][0].name not in used}
+    graph.nodes = [node for node in graph.nodes if node not in unread]

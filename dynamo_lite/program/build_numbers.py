@@ -302,6 +302,11 @@ class NumberBuilder:
             return Number("float", self.computed("python_function", (which, a, b), FLOAT64, abi.RETURNED_NUMBER))
         if name in _RANGES:
             return Number("float", self.op(NAMES[name], a, b))
+        if name == "pow" and a.number == 2.0 and operands[1].kind == "int":
+            exponent = operands[1]
+            if exponent.least >= 0 and exponent.most <= 62:
+                shifted = self.op("left_shift", self.constant(INT64, 1), exponent.value)
+                return Number("float", self.cast(shifted, FLOAT64))
         if name == "pow":
             return Number("float", self.computed("python_power", (a, b), FLOAT64, abi.RETURNED_NUMBER))
         if name not in ("truediv", "mod", "floordiv"):

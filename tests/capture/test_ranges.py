@@ -200,3 +200,34 @@ def test_a_loop_over_a_range_backwards_is_native_whatever_its_length() -> None:
         assert repr(fast(np.arange(12.0), n)) == repr(backwards(np.arange(12.0), n))
     assert fast.stats()["compiles"] <= 3
     assert [loop.outcome for loop in dynamo_lite.explain(fast)(np.arange(12.0), 9).loops] == ["native"]
+
+
+def _item(n: int, k: int) -> int:
+    return range(n)[k]
+
+
+def _from_the_end(n: int, k: int) -> Any:
+    return range(3, n + 7, 2)[k], range(n, 0, -1)[k], range(n, 0, -3)[-2], range(n)[-1]
+
+
+def _summed(n: int, k: int) -> Any:
+    total, items = 0, range(2, n, 3)
+    for i in range(k):
+        total += items[i] * i - items[-i - 1]
+    return total
+
+
+@pytest.mark.parametrize("fn", [_item, _from_the_end, _summed])
+def test_items_under_numbers_of_the_call(fn: Callable[..., Any]) -> None:
+    fast = dynamo_lite.compile(fn, options={"cost_model": False})
+    for n, k in ((40, 3), (50, -4), (5, 5), (5, 4), (5, -6), (5, -5), (0, 0), (2000, 600), (9, 3), (41, 8)):
+        for _ in range(2):
+            assert _tried(fast, n, k) == _tried(fn, n, k), (n, k)
+    assert fast.stats()["compiles"] <= 5
+
+
+def _tried(fn: Callable[..., Any], *args: int) -> Any:
+    try:
+        return fn(*args)
+    except IndexError as error:
+        return str(error)

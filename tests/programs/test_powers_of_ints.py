@@ -201,3 +201,34 @@ def test_scalars_that_cannot_be_truncated_raise(backend: str) -> None:
                 fast(x)
     with pytest.raises(TypeError, match="ndarray doesn't define __trunc__"):
         fast(np.ones((3, 1)))
+
+
+def _shifted(n: int, k: int) -> Any:
+    total = 0
+    for i in range(n):
+        total ^= (3 << (i % 11)) + (i >> (i % 3)) + (1 << k) + (-5 << i % 4) + (1234567 >> k)
+    return total, total & (1 << k)
+
+
+def _from_shift(n: int, k: int) -> Any:
+    found = []
+    for i in range(n):
+        found.append(1 << (k - i))
+    return found
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference", "c"])
+@pytest.mark.parametrize("fn", [_shifted, _from_shift])
+def test_shifts_by_what_only_the_run_knows(fn: Any, backend: str) -> None:
+    """A power of two is a shift up to 62; beyond that the program declines, and below 0 Python raises."""
+    fast = dynamo_lite.compile(fn, backend=backend, options={"cost_model": False})
+    for n, k in ((40, 5), (40, 61), (40, 62), (30, 63), (30, 64), (3, 200), (20, 0), (9, 30), (20, 3), (5, -1)):
+        for _ in range(2):
+            assert _tried(fast, n, k) == _tried(fn, n, k), (n, k)
+
+
+def _tried(fn: Any, *args: int) -> Any:
+    try:
+        return fn(*args)
+    except ValueError as error:
+        return str(error)

@@ -263,6 +263,8 @@ def _of_range(machine: Machine, container: RangeValue, index: Value) -> Value:
         before, last = make("sub", container.start, 1), make("sub", container.stop, 1)
         has_items = machine.tracer.relate(make("lt", container.start, container.stop))
         return RangeValue(None, last if has_items else before, before, -1)
+    if not is_slice and (found := _item_of_range(machine, container, index)) is not None:
+        return found
     bounds = (container.start, container.stop, container.step)
     numbers = range(*(as_constant(machine, NumberValue(None, bound)) for bound in bounds))
     if not is_slice:
@@ -272,6 +274,25 @@ def _of_range(machine: Machine, container: RangeValue, index: Value) -> Value:
     except (TypeError, ValueError) as error:
         raise Break("python-exception", type(error).__name__) from None
     return RangeValue(None, part.start, part.stop, part.step)
+
+
+def _item_of_range(machine: Machine, container: RangeValue, index: Value) -> NumberValue | None:
+    """An item of a range over sizes, or under a number that a loop changes; None where all of it is known."""
+    tracer, step = machine.tracer, container.step
+    place = as_scalar(numpy_rules.read_int(machine, index) if tracer.in_loop else index)
+    if place is None or kind_of(place) != "int" or type(step) is not int:
+        return None
+    if not any(map(is_symbolic, (place, container.start, container.stop))):
+        return None
+    way = make("sub", container.stop, container.start)
+    count = way if step == 1 else make("floordiv", make("add", way, make("sub", step, 1 if step > 0 else -1)), step)
+    for bound in (make("lt", place, count), make("ge", make("add", place, count), 0)):
+        if not (holds(tracer, bound) if is_symbolic(bound) else bound):
+            raise Break("python-exception", "IndexError")
+    if not tracer.graph.facts.decide(make("ge", place, 0)):
+        is_negative = make("min", 1, make("max", 0, make("neg", place)))
+        place = make("add", place, make("mul", count, is_negative))
+    return NumberValue(None, make("add", container.start, make("mul", place, step)))
 
 
 def _of_flat(machine: Machine, flat: IteratorValue, index: Value) -> Value:
@@ -328,7 +349,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 item = None if back is None else lists.latest(machine.tracer, container, back)
                 if item is not None:
                     return item
-                is_open = container.is_grown or _has_columns(machine, container)
+                is_open = container.is_grown or container.times is not None or _has_columns(machine, container)
                 one = None if is_open else _one_of(machine, container.known, index.expr)
                 if one is not None:
                     return one
