@@ -2,7 +2,10 @@
 
 import sys
 
-from dynamo_lite.cli.command import main
+from dynamo_lite.cli import hold_collector
 
 if __name__ == "__main__":
+    hold_collector()
+    from dynamo_lite.cli.command import main
+
     sys.exit(main())

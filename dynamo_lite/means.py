@@ -18,6 +18,7 @@ from typing import ParamSpec, TypeVar
 
 from dynamo_lite import _C, budget
 from dynamo_lite.config import config
+from dynamo_lite.frame_room import with_frame_room
 from dynamo_lite.policy import THRESHOLDS
 
 _P = ParamSpec("_P")
@@ -49,6 +50,7 @@ class Means:
         """Code that waits for more time."""
         return set(self._took)
 
+    @with_frame_room
     def in_time(
         self,
         version: Version,

@@ -108,7 +108,7 @@ class Thresholds:
     # Plain time of a call below which a function without loops is watched no more; half of it where it is given arrays.
     # NB: a call of 1 us shows as 2: it is timed alone, and what it runs has left the processor's caches meanwhile.
     short_function: float = 2e-6
-    short_call: float = 0.002  # plain time of a call below which the loops of the function are watched no more
+    short_call: float = 0.008  # plain time of a call below which the loops of the function are watched no more
     # Plain time of a call below which it is timed by one clock, while it is not compiled, and below which two plain
     # calls, not one, tell that compiled ones gain.
     brief_call: float = 0.0001

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dynamo_lite import policy
+from dynamo_lite.cli import release_collector
 from dynamo_lite.cli.execute import Target, execute
 from dynamo_lite.cli.report import forget_at_exit, report_at_exit, report_frames_at_exit
 from dynamo_lite.config import config
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[Options, list[str]], int] = options.command
     if own[0] in _TARGET_COMMANDS:
         return command(options, program)
+    release_collector()
     try:
         code = command(options, program)
         sys.stdout.flush()

@@ -15,7 +15,9 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 
+from dynamo_lite.cli import release_collector
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.frame_room import with_frame_room
 from dynamo_lite.shadows import own_modules
 
 
@@ -36,8 +38,10 @@ def as_it_is(code: types.CodeType, source: bytes) -> types.CodeType:
     return code
 
 
+@with_frame_room
 def execute(target: Target, start: Callable[[], object], prepare: Prepare = as_it_is) -> int:
     """Call `start`, then run the program to its end; the exit code. SystemExit passes through.
+    What `hold_collector` holds is released when the program begins.
 
     prepare: the code to run for the code and the source of a SCRIPT.
     """
@@ -46,6 +50,7 @@ def execute(target: Target, start: Callable[[], object], prepare: Prepare = as_i
         if target.is_module:
             _set_first_path(os.getcwd())
             start()
+            release_collector()
             runpy.run_module(target.name, run_name="__main__", alter_sys=True)
         elif os.path.isfile(target.name) and not target.name.endswith((".zip", ".pyz", ".pyc")):
             _set_first_path(os.path.dirname(os.path.realpath(target.name)))
@@ -53,6 +58,7 @@ def execute(target: Target, start: Callable[[], object], prepare: Prepare = as_i
         else:
             _set_first_path(None)
             start()
+            release_collector()
             runpy.run_path(target.name, run_name="__main__")
     except SystemExit:
         raise
@@ -91,7 +97,11 @@ def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> N
     with io.open_code(path) as file:
         source = file.read()
     start()
-    exec(prepare(compile(source, path, "exec", dont_inherit=True), source), module.__dict__)
+    try:
+        code = prepare(compile(source, path, "exec", dont_inherit=True), source)
+    finally:
+        release_collector()
+    exec(code, module.__dict__)
 
 
 def _program_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:

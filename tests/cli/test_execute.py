@@ -252,3 +252,39 @@ def test_files_named_like_modules_that_the_compiler_imports(inside: bool, as_mod
     stderr, closing = split_closing(ours.stderr)
     assert plain.returncode == 0 and (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, 0)
     assert " native calls" in closing
+
+
+CALLS_AT_DEPTHS = """\
+import resource
+
+def leaf(a, b, c):
+    return a
+
+def faults_at(depth):
+    if depth:
+        return faults_at(depth - 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(500):
+        leaf(1, 2, 3)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+print(max(faults_at(depth) for depth in range(200)))
+"""
+
+
+@pytest.mark.parametrize("as_module", [False, True], ids=["script", "module"])
+def test_no_call_takes_memory_for_its_frame_from_the_system(as_module: bool, tmp_path: Path) -> None:
+    """Plainly, up to 3.13, each of those at one depth does: 500 page faults."""
+    (tmp_path / "calls.py").write_text(CALLS_AT_DEPTHS)
+    ours = run("-m", "dynamo_lite", "run", *(["-m", "calls"] if as_module else ["calls.py"]), cwd=tmp_path)
+    assert ours.returncode == 0 and int(ours.stdout) < 100
+
+
+@pytest.mark.parametrize("as_module", [False, True], ids=["script", "module"])
+def test_the_collector_is_on_and_comes_no_sooner(as_module: bool, tmp_path: Path) -> None:
+    """What is imported before the program is not collected: it would bring full collections forward."""
+    (tmp_path / "asks.py").write_text("import gc\nimport numpy\nprint(gc.isenabled(), gc.get_count()[2])\n")
+    target = ["-m", "asks"] if as_module else ["asks.py"]
+    enabled, count = run(*target, cwd=tmp_path).stdout.split()
+    found = run("-m", "dynamo_lite", "run", *target, cwd=tmp_path).stdout.split()
+    assert enabled == found[0] == "True" and int(found[1]) <= int(count) + 1
