@@ -671,6 +671,9 @@ def memory_install(limit: int, fill: bool = False, stay: bool = False) -> bool:
 def memory_uninstall() -> None:
     """Give back what is held, and keep nothing more."""
 
+def memory_stays() -> bool:
+    """Whether the pool is awake whoever is at work, so that plain NumPy has the memory of dead arrays too."""
+
 def memory_release() -> int:
     """Give back what is held; how many blocks that were."""
 

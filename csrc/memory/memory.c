@@ -593,6 +593,12 @@ memory_uninstall(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 }
 
 static PyObject *
+memory_stays(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    return PyBool_FromLong(atomic_load(&stays));
+}
+
+static PyObject *
 memory_release(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
     return PyLong_FromLong(drain());
@@ -608,6 +614,7 @@ PyMethodDef dl_memory_functions[] = {
     {"memory_install", (PyCFunction)(void (*)(void))memory_install, METH_VARARGS | METH_KEYWORDS,
      "memory_install(limit, fill=False, stay=False): let arrays reuse the memory of dead ones; whether they do."},
     {"memory_uninstall", memory_uninstall, METH_NOARGS, "memory_uninstall(): give back what is held, keep no more."},
+    {"memory_stays", memory_stays, METH_NOARGS, "memory_stays(): whether the pool is awake whoever is at work."},
     {"memory_release", memory_release, METH_NOARGS, "memory_release(): give back what is held; how many blocks."},
     {"memory_stats", memory_stats, METH_NOARGS, "memory_stats(): held_bytes, blocks, hits, misses, limit, installed."},
     {NULL, NULL, 0, NULL},

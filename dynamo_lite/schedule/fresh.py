@@ -2,11 +2,12 @@
 
 Enters: bytes, and a program's schedule. Leaves: ns. Plain NumPy pays for large arrays in pages that the system clears;
 so does a program for those that it hands out, while what dies in it has its memory from the pool
-(csrc/memory/memory.c).
+(csrc/memory/memory.c). Where the pool stays awake, as under `run`, both have theirs from it.
 """
 
 from __future__ import annotations
 
+from dynamo_lite import _C
 from dynamo_lite.schedule.steps import Reg, Schedule, View
 
 FRESH_PER_BYTE = 0.06  # of an array that is made
@@ -17,7 +18,8 @@ MOST_POOLED = 1 << 25  # bytes of an array that the pool surely holds
 
 def fresh_time(size: float) -> float:
     """What it takes to write so many bytes into memory that is new."""
-    return (FRESH_PER_BYTE if size < LARGE else LARGE_PER_BYTE) * size
+    is_pooled = size <= MOST_POOLED and _C.memory_stays()
+    return (FRESH_PER_BYTE if size < LARGE or is_pooled else LARGE_PER_BYTE) * size
 
 
 def made_time(size: float, is_kept: bool) -> float:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from dynamo_lite.backends.numba import TARGET
 
+from dynamo_lite import _C
 from dynamo_lite.lower import lower
 from dynamo_lite.schedule import estimate, paying_sizes, schedule
 from dynamo_lite.schedule.fresh import LARGE, MOST_POOLED, fresh_time, handed_out, made_time
@@ -37,3 +39,30 @@ def test_large_temporaries_are_no_reason_to_run_plainly() -> None:
     graph = lower(trace(turned, *arguments))
     least, most = paying_sizes(estimate(graph, schedule(graph, TARGET), arguments, TARGET))
     assert least <= 999_999 <= most
+
+
+def test_where_the_pool_stays_awake_plain_temporaries_are_not_new_either() -> None:
+    """A large matrix that is scaled once gains in both ways alike, beside a product that the program calls as well."""
+
+    def scaled(m: Any, x: Any) -> Any:
+        return 0.5 * m @ x
+
+    arguments = np.ones((751, 751)), np.ones(751)
+    graph = lower(trace(scaled, *arguments))
+
+    def gain() -> float:
+        times = estimate(graph, schedule(graph, TARGET), arguments, TARGET)[0]
+        return times.plain / times.native
+
+    assert gain() > 2.0
+    if not _C.memory_install(2 * MOST_POOLED, stay=True):
+        pytest.skip("the pool needs glibc, and NumPy's and Python's own allocators")
+    try:
+        assert _C.memory_stays()
+        assert fresh_time(LARGE) == made_time(LARGE, True) == made_time(LARGE, False)
+        assert fresh_time(2 * MOST_POOLED) > 2 * fresh_time(MOST_POOLED)
+        assert gain() < 1.02
+    finally:
+        _C.memory_uninstall()
+    assert not _C.memory_stays()
+    assert gain() > 2.0

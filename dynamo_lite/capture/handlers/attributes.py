@@ -218,13 +218,18 @@ def _frozen_attribute(obj: Any, name: str) -> Value:
 
 
 def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Value:
-    """A class's attribute read from the class: plain data and functions; the version guard covers all bases."""
+    """A class's attribute read from the class: plain data and functions; the version guard covers all bases.
+
+    Plain data, which may change as an object's does, are looked up at each call, as they are."""
     if type(cls) is enum.EnumMeta and (member := _enum_member(machine, cls, source, name)) is not None:
         return member
     if type(cls) is not type or name in vars(type):
         raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__} with a metaclass")
-    machine.tracer.state_class("class_version", source, cls)
     found = class_lookup(cls, name)
+    if found is not MISSING and not hasattr(type(found), "__get__"):
+        machine.tracer.state_class("type_version", source, type)
+        return LazyValue(source.attr(name), found)
+    machine.tracer.state_class("class_version", source, cls)
     if isinstance(found, types.FunctionType):
         return ConstantValue(constant(found), found)
     if isinstance(found, staticmethod):
@@ -233,9 +238,7 @@ def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Val
         return MethodValue(
             None, ConstantValue(constant(found.__func__), found.__func__), ConstantValue(source, cls), name
         )
-    if found is MISSING or hasattr(type(found), "__get__"):
-        raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__}")
-    return LazyValue(source.attr(name), found)
+    raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__}")
 
 
 def _enum_member(machine: Machine, cls: type, source: Source, name: str) -> Value | None:
