@@ -21,11 +21,11 @@ import numpy as np
 
 from dynamo_lite import _C, breaks, budget, log, originals, policy, stance
 from dynamo_lite.backends import resolve
-from dynamo_lite.capture import warned
-from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
-from dynamo_lite.capture.restraints import Restraints
+from dynamo_lite.capture.arrays import warned
+from dynamo_lite.capture.loops.code import operations_behind, outermost_loop
+from dynamo_lite.capture.segments.restraints import Restraints
+from dynamo_lite.capture.segments.targets import Target, comes_back
 from dynamo_lite.capture.state import SkipFrame
-from dynamo_lite.capture.targets import Target, comes_back
 from dynamo_lite.capture.trace import Capture, GraphBreak, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.chains import call_that_loses, of_round, reached, sizes_of_round, waits_for_loop

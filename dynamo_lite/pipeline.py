@@ -18,8 +18,8 @@ from typing import Any
 
 from dynamo_lite import _C, budget, log
 from dynamo_lite.backends import Backend
-from dynamo_lite.capture.restraints import Restraints
-from dynamo_lite.capture.targets import Target
+from dynamo_lite.capture.segments.restraints import Restraints
+from dynamo_lite.capture.segments.targets import Target
 from dynamo_lite.capture.trace import Capture, trace
 from dynamo_lite.config import Config, compiling
 from dynamo_lite.dataclass import dataclass, replace

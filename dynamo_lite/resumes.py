@@ -14,11 +14,11 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from dynamo_lite import _C, budget
-from dynamo_lite.capture.leaving import calls_super, reads_frame
-from dynamo_lite.capture.plain_statements import plain_statement
-from dynamo_lite.capture.restraints import Beginning, place_in
-from dynamo_lite.capture.rests import rest_of_iterator
-from dynamo_lite.capture.targets import Target, code_of, locals_taken
+from dynamo_lite.capture.loops.leaving import calls_super, reads_frame
+from dynamo_lite.capture.loops.rests import rest_of_iterator
+from dynamo_lite.capture.segments.plain_statements import plain_statement
+from dynamo_lite.capture.segments.restraints import Beginning, place_in
+from dynamo_lite.capture.segments.targets import Target, code_of, locals_taken
 from dynamo_lite.capture.trace import empty_closure
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import (

@@ -20,7 +20,7 @@ import pytest
 
 import dynamo_lite.compilation  # noqa: F401  first, which the rules need
 from dynamo_lite import ops, policy
-from dynamo_lite.capture.call_rules import RULES
+from dynamo_lite.capture.calls.call_rules import RULES
 from dynamo_lite.capture.value import Break
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import decoded, loops

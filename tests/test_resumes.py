@@ -12,7 +12,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite.capture import trace as trace_module
-from dynamo_lite.capture.restraints import MANY_FIRST
+from dynamo_lite.capture.segments.restraints import MANY_FIRST
 from dynamo_lite.resumes import Resumes
 from tests import watched
 

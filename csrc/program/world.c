@@ -6,7 +6,7 @@
  * iteration. What others have written to an array meanwhile is not undone when the program declines later (overlap.c).
  * INVARIANT: they run between two iterations, or where a step calls into Python, when arrays hold what they would hold
  * plainly. What a handler raises ends the call: where a `try` or `with` may handle it, the outermost loop can be left
- * (capture/whole_loops.py has what could not), and signals wait up to a second for that, or their exceptions do. Where no
+ * (capture/loops/whole_loops.py has what could not), and signals wait up to a second for that, or their exceptions do. Where no
  * iteration ends in time, the program declines and runs once more, up to the last one that did; if there was none, plain
  * Python gets as far as to the loop. A program that appends to lists does not let them run: nobody could tell their items
  * from its own.

@@ -21,7 +21,7 @@ dl_round_cool(DlRound *round, double seconds)
     round->epoch++;
 }
 
-static PyTypeObject *rest_type; /* capture/rests.py's Rest, whose length hint runs no code of the user's */
+static PyTypeObject *rest_type; /* capture/loops/rests.py's Rest, whose length hint runs no code of the user's */
 
 PyObject *
 dl_rounds_of_rests(PyObject *Py_UNUSED(module), PyObject *type)

@@ -16,9 +16,10 @@ from typing import Any
 
 from dynamo_lite import budget
 from dynamo_lite._C import safe_point
-from dynamo_lite.capture.binding import bind_arguments
-from dynamo_lite.capture.loop_code import while_loops
-from dynamo_lite.capture.restraints import place_of
+from dynamo_lite.capture.calls.binding import bind_arguments
+from dynamo_lite.capture.lists.whole_lists import look_closer
+from dynamo_lite.capture.loops.code import while_loops
+from dynamo_lite.capture.segments.restraints import place_of
 from dynamo_lite.capture.source import Source, constant, slot
 from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.value import (
@@ -38,7 +39,6 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
-from dynamo_lite.capture.whole_lists import look_closer
 from dynamo_lite.capture.wrap import outer_cell, realise, wrap
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode import ITEM, OPCODES, Code, Instr, decoded, element, handlers_at, runs_out

@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dynamo_lite._C import abi
-from dynamo_lite.capture.shared_views import address_root, remake, shared_views
+from dynamo_lite.capture.loops.shared_views import address_root, remake, shared_views
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.facts import Facts

@@ -16,8 +16,9 @@ from dynamo_lite import ops
 from dynamo_lite._C import version_tag
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.facts import Facts
-from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
-from dynamo_lite.capture.restraints import Restraints, Rounds
+from dynamo_lite.capture.loops.plan import LoopKey, LoopPlan
+from dynamo_lite.capture.numbers.words import number_words
+from dynamo_lite.capture.segments.restraints import Restraints, Rounds
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -36,7 +37,6 @@ from dynamo_lite.capture.value import (
     computed_number,
     next_serial,
 )
-from dynamo_lite.capture.words import number_words
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph

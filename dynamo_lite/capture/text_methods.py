@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from dynamo_lite.capture.folding import python_result
+from dynamo_lite.capture.calls.folding import python_result
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.value import Break, ConstantValue, TextValue, Value
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.folding import check_format
+from dynamo_lite.capture.calls import numpy_rules
+from dynamo_lite.capture.calls.folding import check_format
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_compare
+from dynamo_lite.capture.numbers.numbers import as_scalar, not_too_long, number_compare
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,

@@ -16,42 +16,36 @@ from contextlib import suppress
 from typing import Any
 
 from dynamo_lite import _C, budget, ops
-from dynamo_lite.capture import (
-    handlers,
-    item_rules,
-    lessons,
-    math_functions,
-    numpy_functions,
-    object_functions,
-    opaque,
-    operator_functions,
-    sums,
-)
-from dynamo_lite.capture.cells import alone
-from dynamo_lite.capture.forks import refuse_fork
-from dynamo_lite.capture.kept import kept_locals
-from dynamo_lite.capture.kept_arrays import check_kept
-from dynamo_lite.capture.leaving import reads_frame
-from dynamo_lite.capture.listed_objects import state_listed
-from dynamo_lite.capture.listed_scalars import check_inside, check_outputs
-from dynamo_lite.capture.lists import check_others, state_others
-from dynamo_lite.capture.loop_candidates import begin_apart, begins_plainly, count_first_rounds, may_share
-from dynamo_lite.capture.loop_plan import LoopKey, LoopPlan
+from dynamo_lite.capture import handlers
+from dynamo_lite.capture.arrays.parts import check_parts
+from dynamo_lite.capture.arrays.warned import ReportingPlace
+from dynamo_lite.capture.branches.forks import refuse_fork
+from dynamo_lite.capture.branches.sameness import held_cells
+from dynamo_lite.capture.calls import numpy_functions, object_functions, opaque, operator_functions
+from dynamo_lite.capture.iteration import item_rules, sums
+from dynamo_lite.capture.lists.cells import alone
+from dynamo_lite.capture.lists.kept_arrays import check_kept
+from dynamo_lite.capture.lists.listed_objects import state_listed
+from dynamo_lite.capture.lists.listed_scalars import check_inside, check_outputs
+from dynamo_lite.capture.lists.lists import check_others, state_others
+from dynamo_lite.capture.lists.object_lists import try_objects
+from dynamo_lite.capture.lists.whole_lists import check_unchanged
+from dynamo_lite.capture.loops import lessons
+from dynamo_lite.capture.loops.candidates import begin_apart, begins_plainly, count_first_rounds, may_share
+from dynamo_lite.capture.loops.leaving import reads_frame
+from dynamo_lite.capture.loops.plan import LoopKey, LoopPlan
+from dynamo_lite.capture.loops.unbound import may_be_unbound
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
-from dynamo_lite.capture.object_lists import try_objects
-from dynamo_lite.capture.parts import check_parts
-from dynamo_lite.capture.places import check_variables, state_owners, stores
-from dynamo_lite.capture.residual import TAKEN, Pending, Residual
-from dynamo_lite.capture.restraints import Restraints, place_in, place_of
-from dynamo_lite.capture.sameness import held_cells
+from dynamo_lite.capture.numbers import math_functions
+from dynamo_lite.capture.objects.places import check_variables, state_owners, stores
 from dynamo_lite.capture.scopes import changes_filters, is_told
+from dynamo_lite.capture.segments.kept import kept_locals
+from dynamo_lite.capture.segments.residual import TAKEN, Pending, Residual
+from dynamo_lite.capture.segments.restraints import Restraints, place_in, place_of
+from dynamo_lite.capture.segments.targets import Target, comes_back
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import CellStored, Frame, GeneratorEscapes, Retry, SkipFrame, StoresShow, Tracer
-from dynamo_lite.capture.targets import Target, comes_back
-from dynamo_lite.capture.unbound import may_be_unbound
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value
-from dynamo_lite.capture.warned import ReportingPlace
-from dynamo_lite.capture.whole_lists import check_unchanged
 from dynamo_lite.capture.wrap import number_sources, read_cell, realise
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import dataclass, replace

@@ -18,12 +18,12 @@ import numpy as np
 from dynamo_lite._C import CompiledFunction, generic_attributes, names_are_plain, text_array
 from dynamo_lite._C import column as make_column
 from dynamo_lite.budget import left, spend
-from dynamo_lite.capture import parts
-from dynamo_lite.capture.complex_numbers import from_outside
-from dynamo_lite.capture.holdings import holding_of
-from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.restraints import WHOLE
-from dynamo_lite.capture.rests import Rest
+from dynamo_lite.capture.arrays import parts
+from dynamo_lite.capture.lists.holdings import holding_of
+from dynamo_lite.capture.loops.rests import Rest
+from dynamo_lite.capture.numbers.complex_numbers import from_outside
+from dynamo_lite.capture.numbers.numbers import as_scalar
+from dynamo_lite.capture.segments.restraints import WHOLE
 from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import Retry, Tracer
 from dynamo_lite.capture.value import (

@@ -32,7 +32,7 @@ def dead_code(graph: Graph) -> None:
 
 
 def _count_only(graph: Graph) -> None:
-    """Of places that nobody reads there is a number left, by which masks select (capture/masks.py)."""
+    """Of places that nobody reads there is a number left, by which masks select (capture/arrays/masks.py)."""
     uses, outputs = users(graph), {one for one in graph.outputs if isinstance(one, Node)}
     nodes, graph.nodes = graph.nodes, []
     for node in nodes:
@@ -43,7 +43,7 @@ def _count_only(graph: Graph) -> None:
 
 
 def _drop_tags(graph: Graph) -> None:
-    """Tags of numbers that were taken of lists are read wherever one might be wanted; few are (capture/objects.py)."""
+    """Tags of numbers that were taken of lists are read wherever one might be wanted; few are (loops/objects.py)."""
     tags = [node for node in graph.nodes if node.op == "object_number" and node.params["of"] == abi.READ_TAG]
     if not tags:
         return

@@ -4,7 +4,7 @@ Enters a graph that this pass may change; leaves it without such lists, in the b
 
     %out = new_container(); loop over %out: append(%out, %x)  ->  loop: ...
 
-np.array(out) reads rows that the loop stores beside the list (capture/rows.py), so that the list may be one of these.
+np.array(out) reads rows that the loop stores beside the list (lists/rows.py), so that the list may be one of these.
 INVARIANT: what an append tells a table of numbers' objects, it still does: such a list stays.
 """
 

@@ -7,7 +7,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
         %made = empty(); store(%made[:, 0], add(add(0.0, %a), %b)); ...
 
 Operands of integers among those of floats are cast. INVARIANT: the operands lie packed in C order, and long axes have
-two elements at least (capture/short_axes.py). In what order NumPy adds the products hangs on the labels: by the loops
+two elements at least (arrays/short_axes.py). In what order NumPy adds the products hangs on the labels: by the loops
 that it finds, one after the other, or in the lanes of a vector. It is tried out, once in a process for each form, on
 arrays of several sizes; what nothing explains stays.
 """

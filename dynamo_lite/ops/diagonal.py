@@ -1,6 +1,6 @@
 """The diagonal of two axes, a view. Params: axes, the two; offset; writeable.
 
-NumPy's own is read-only, the one by which np.fill_diagonal stores (capture/numpy_functions.py) is not.
+NumPy's own is read-only, the one by which np.fill_diagonal stores (capture/calls/numpy_functions.py) is not.
 
 The elements lie as far apart as both strides together (csrc/program/views.c).
 """

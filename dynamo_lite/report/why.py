@@ -6,7 +6,7 @@ Enters what a capture found (GraphBreak, LoopPlan). Leaves words.
 from __future__ import annotations
 
 from dynamo_lite import breaks, policy
-from dynamo_lite.capture.loop_plan import LoopPlan
+from dynamo_lite.capture.loops.plan import LoopPlan
 from dynamo_lite.capture.trace import Capture, GraphBreak
 
 _LIBRARY_FOLDERS = ("site-packages", "dist-packages", policy.STDLIB)

@@ -199,7 +199,7 @@ class Times:
 
 def is_doubtful(times: Mapping[int, Times], graph: Graph) -> bool:
     """Whether a call of the example's sizes gains so little, as estimated, that it had better be timed; or residual
-    code makes lists of arrays (capture/cells.py), which the estimate leaves out."""
+    code makes lists of arrays (capture/lists/cells.py), which the estimate leaves out."""
     if 0 not in times:
         return False
     is_close = times[0].plain < DOUBTFUL * times[0].native
@@ -543,8 +543,8 @@ def _besides(node: Node, env: Env) -> float:
 
 
 def _is_listed(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:
-    """Whether a node reads an item of a list (capture/columns.py), or stores one, or makes an array that stands for a
-    list (capture/cells.py)."""
+    """Whether a node reads an item of a list (lists/columns.py), or stores one, or makes an array that stands for a
+    list (capture/lists/cells.py)."""
     is_index = node.op in ("basic_index", "empty") and any(user.params.get("listed") for user in uses[node])
     return is_index or bool(node.params.get("listed"))
 

@@ -249,7 +249,7 @@ _DRAWN = frozenset(
 )
 
 
-# What is built in and breaks the graph whatever it is given (capture/call_rules.py), or has no rule.
+# What is built in and breaks the graph whatever it is given (capture/calls/call_rules.py), or has no rule.
 _REFUSED = frozenset(
     {id, hash, repr, str, format, sorted, filter, next, vars, dir, open, input, setattr, delattr, set, frozenset}
     | {locals, globals, eval, exec, itertools.chain, itertools.combinations, itertools.permutations, itertools.groupby}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite.capture import folding
+from dynamo_lite.capture.calls import folding
 from dynamo_lite.capture.value import Break, ConstantValue
 from dynamo_lite.ops import creation
 from tests.copies import copies_of

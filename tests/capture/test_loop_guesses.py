@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_lite.capture.loop_guesses import _made_of
+from dynamo_lite.capture.loops.guesses import _made_of
 from dynamo_lite.graph.scalar import Scalar, Symbol, make
 
 A, B, C, N = (Symbol(name, "int", -1) for name in ("a", "b", "c", "n"))

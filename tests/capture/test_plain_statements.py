@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite.capture.plain_statements import is_foreign
+from dynamo_lite.capture.segments.plain_statements import is_foreign
 
 
 class Pen:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dynamo_lite.capture.segments.targets import Target
 from dynamo_lite.capture.state import SkipFrame
-from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.trace import Capture, bind_slots, trace
 from dynamo_lite.config import config
 from dynamo_lite.graph.interpret import interpret

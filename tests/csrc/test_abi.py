@@ -15,7 +15,10 @@ from dynamo_lite.backends.numba.compile import compile_kernel
 
 from dynamo_lite import _C, breaks
 from dynamo_lite._C import abi
-from dynamo_lite.capture import loops, masks, numpy_rules, region
+from dynamo_lite.capture import region
+from dynamo_lite.capture.arrays import masks
+from dynamo_lite.capture.calls import numpy_rules
+from dynamo_lite.capture.loops import loops
 from dynamo_lite.config import STRESS_MODES
 from dynamo_lite.graph import scalar
 from dynamo_lite.graph.opdef import REGISTRY, OpKind

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite.capture import complex_operators
+from dynamo_lite.capture.numbers import complex_operators
 from tests.oracle import require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, check, registry, rng
 

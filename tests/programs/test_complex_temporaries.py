@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite.capture.temporaries import LEAST_BYTES
+from dynamo_lite.capture.arrays.temporaries import LEAST_BYTES
 from tests.oracle import require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, rng
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite.capture.numbers import MAX_DEPTH
+from dynamo_lite.capture.numbers.numbers import MAX_DEPTH
 from tests.oracle import require_equal
 
 

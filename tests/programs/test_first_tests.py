@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite.capture.arms import BY_TRUTH
-from dynamo_lite.capture.first_tests import entering_way
+from dynamo_lite.capture.branches.arms import BY_TRUTH
+from dynamo_lite.capture.loops.first_tests import entering_way
 from dynamo_lite.pycode import decoded
 from tests.conftest import BACKENDS
 from tests.oracle import require_equal

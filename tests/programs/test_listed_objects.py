@@ -1,4 +1,4 @@
-"""Loops over lists of many objects, whose attributes are columns (capture/listed_objects.py)."""
+"""Loops over lists of many objects, whose attributes are columns (capture/lists/listed_objects.py)."""
 
 from __future__ import annotations
 

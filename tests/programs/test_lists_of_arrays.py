@@ -1,4 +1,4 @@
-"""Loops over lists and dicts of arrays by numbers that only the run knows (capture/object_lists.py, kept_arrays.py)."""
+"""Loops over lists and dicts of arrays by numbers that only the run knows (lists/object_lists.py, kept_arrays.py)."""
 
 from __future__ import annotations
 

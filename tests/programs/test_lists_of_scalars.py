@@ -1,4 +1,4 @@
-"""Loops that fill and read lists of NumPy scalars, among which numbers of Python's may be (capture/scalar_items.py)."""
+"""Loops that fill and read lists of NumPy scalars, among which numbers of Python's may be (lists/scalar_items.py)."""
 
 from __future__ import annotations
 

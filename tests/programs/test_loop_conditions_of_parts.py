@@ -1,4 +1,4 @@
-"""Conditions of several parts in loops (capture/compound.py), numbers that a loop carries as bounds of slices and in
+"""Conditions of several parts in loops (branches/compound.py), numbers that a loop carries as bounds of slices and in
 arrays of narrower integers, and numbers that are ints in some iterations and floats in others."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loops over lists that programs work on as the objects that they are (capture/object_lists.py)."""
+"""Loops over lists that programs work on as the objects that they are (capture/lists/object_lists.py)."""
 
 from __future__ import annotations
 

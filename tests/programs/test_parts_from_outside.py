@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite.capture.parts import index_of
+from dynamo_lite.capture.arrays.parts import index_of
 from tests.programs.loop_cases import BACKENDS, OPTIONS
 
 Array = np.ndarray[Any, Any]

@@ -19,7 +19,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import _C
-from dynamo_lite.capture.rests import Rest, rest_of_iterator
+from dynamo_lite.capture.loops.rests import Rest, rest_of_iterator
 from tests import watched
 from tests.oracle import MakeArgs, require_equal
 from tests.programs.loop_cases import OPTIONS

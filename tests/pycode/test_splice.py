@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_lite.capture import consumers
+from dynamo_lite.capture.iteration import consumers
 from dynamo_lite.pycode import decode, encode, spliced, stack_depth
 from dynamo_lite.pycode.code import CO_GENERATOR_KINDS
 

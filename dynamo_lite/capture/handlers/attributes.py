@@ -11,11 +11,14 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import generic_attributes, own_attribute
-from dynamo_lite.capture import complex_operators, instances, listed_objects, numpy_rules, places, records
+from dynamo_lite.capture.calls import numpy_rules
+from dynamo_lite.capture.calls.supers import super_attribute
+from dynamo_lite.capture.lists import listed_objects
 from dynamo_lite.capture.machine import Machine, handles
+from dynamo_lite.capture.numbers import complex_operators
+from dynamo_lite.capture.objects import instances, places, records
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Frame
-from dynamo_lite.capture.supers import super_attribute
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dynamo_lite.capture.call_rules import call
+from dynamo_lite.capture.calls.call_rules import call
+from dynamo_lite.capture.calls.supers import make_super, super_attribute
 from dynamo_lite.capture.handlers.containers import as_constant_tuple
-from dynamo_lite.capture.iterators import drain
+from dynamo_lite.capture.iteration.iterators import drain
 from dynamo_lite.capture.machine import Machine, handles, is_null
 from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.supers import make_super, super_attribute
 from dynamo_lite.capture.value import (
     Break,
     CellValue,

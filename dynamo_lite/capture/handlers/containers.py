@@ -8,14 +8,17 @@ from functools import partial, reduce
 from typing import Any
 
 from dynamo_lite import ops
-from dynamo_lite.capture import cells, columns, lists, numpy_rules, object_lists, outside_items, places, rows
-from dynamo_lite.capture.choices import choose, either_way, is_none, split, split_each
-from dynamo_lite.capture.folding import check_items, python_result
+from dynamo_lite.capture.branches.choices import choose, either_way, is_none, split, split_each
+from dynamo_lite.capture.branches.sameness import reachable, types_agree
+from dynamo_lite.capture.calls import numpy_rules
+from dynamo_lite.capture.calls.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
-from dynamo_lite.capture.iterators import drain
+from dynamo_lite.capture.iteration.iterators import drain
+from dynamo_lite.capture.lists import cells, columns, lists, object_lists, outside_items, rows
 from dynamo_lite.capture.machine import Machine, as_constant, handles
-from dynamo_lite.capture.numbers import as_operand, as_scalar, holds
-from dynamo_lite.capture.sameness import reachable, types_agree
+from dynamo_lite.capture.numbers.numbers import as_operand, as_scalar, holds
+from dynamo_lite.capture.numbers.words import source_text
+from dynamo_lite.capture.objects import places
 from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
 from dynamo_lite.capture.value import (
@@ -44,7 +47,6 @@ from dynamo_lite.capture.value import (
     computed_number,
     kind_name,
 )
-from dynamo_lite.capture.words import source_text
 from dynamo_lite.capture.wrap import is_changed_unread, layout_of, realise
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
 from dynamo_lite.pycode import Instr

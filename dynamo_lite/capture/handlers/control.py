@@ -6,20 +6,22 @@ import types
 
 import numpy as np
 
-from dynamo_lite.capture import object_lists, scopes
-from dynamo_lite.capture.arms import BY_TRUTH, declining_way, raising_way
-from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
-from dynamo_lite.capture.consuming import gathered
-from dynamo_lite.capture.first_tests import entering_way, truth_now
-from dynamo_lite.capture.forks import fork, may_fork
-from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
-from dynamo_lite.capture.loop_candidates import header_behind, plan_of, stays_loop
-from dynamo_lite.capture.loop_entries import for_numbered
+from dynamo_lite.capture import scopes
+from dynamo_lite.capture.branches.arms import BY_TRUTH, declining_way, raising_way
+from dynamo_lite.capture.branches.choices import as_number_here, data_condition, is_none
+from dynamo_lite.capture.branches.forks import fork, may_fork
+from dynamo_lite.capture.calls.numpy_rules import MAX_READ
+from dynamo_lite.capture.iteration.consuming import gathered
+from dynamo_lite.capture.iteration.iterators import go_on_with, iterate, next_item
+from dynamo_lite.capture.iteration.numbered import are_private, goes_over_grown, is_numbered, know_texts
+from dynamo_lite.capture.lists import object_lists
+from dynamo_lite.capture.loops.candidates import header_behind, plan_of, stays_loop
+from dynamo_lite.capture.loops.entries import for_numbered
+from dynamo_lite.capture.loops.first_tests import entering_way, truth_now
+from dynamo_lite.capture.loops.rests import is_handed_over
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
-from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered, know_texts
-from dynamo_lite.capture.numpy_rules import MAX_READ
-from dynamo_lite.capture.places import grown_length
-from dynamo_lite.capture.rests import is_handed_over
+from dynamo_lite.capture.numbers.words import source_text
+from dynamo_lite.capture.objects.places import grown_length
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.value import (
@@ -48,7 +50,6 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
 )
-from dynamo_lite.capture.words import source_text
 from dynamo_lite.capture.wrap import class_lookup
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate, product, simplify
 from dynamo_lite.pycode import Instr, begins_rest, handlers_at

@@ -6,12 +6,12 @@ import builtins
 import sys
 import types
 
-from dynamo_lite.capture import places
 from dynamo_lite.capture.handlers.attributes import get_attribute
+from dynamo_lite.capture.loops.unbound import bound, may_be_unbound
 from dynamo_lite.capture.machine import Machine, as_constant, handles
+from dynamo_lite.capture.objects import places
 from dynamo_lite.capture.source import global_
 from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.unbound import bound, may_be_unbound
 from dynamo_lite.capture.value import (
     UNBOUND,
     Break,

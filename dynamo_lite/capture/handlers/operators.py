@@ -9,13 +9,15 @@ from typing import TypeGuard
 
 import numpy as np
 
-from dynamo_lite.capture import complex_operators, listed_objects, lists, numpy_rules, object_lists
-from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split, split_each
-from dynamo_lite.capture.folding import check_items, is_small, python_result
+from dynamo_lite.capture.branches.choices import as_number_here, as_whole, is_none, none_condition, split, split_each
+from dynamo_lite.capture.calls import numpy_rules
+from dynamo_lite.capture.calls.folding import check_items, is_small, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
-from dynamo_lite.capture.iterators import extend
+from dynamo_lite.capture.iteration.iterators import extend
+from dynamo_lite.capture.lists import listed_objects, lists, object_lists
 from dynamo_lite.capture.machine import Machine, as_constant, handles
-from dynamo_lite.capture.numbers import (
+from dynamo_lite.capture.numbers import complex_operators
+from dynamo_lite.capture.numbers.numbers import (
     PYTHON_OPERATORS,
     as_operand,
     as_scalar,
@@ -24,6 +26,7 @@ from dynamo_lite.capture.numbers import (
     number_unary,
     refuse_nan,
 )
+from dynamo_lite.capture.numbers.weak_numbers import one_scalar
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.texts import compare_characters, is_among
@@ -50,7 +53,6 @@ from dynamo_lite.capture.value import (
     is_single,
     python_type,
 )
-from dynamo_lite.capture.weak_numbers import one_scalar
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.module_names import module_of

@@ -1,0 +1,1 @@
+"""Iterators, what their items are, and what builtins do with them."""

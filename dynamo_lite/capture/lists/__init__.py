@@ -1,0 +1,1 @@
+"""Lists and dicts that loops fill or read, of numbers, arrays and objects."""

@@ -1,0 +1,1 @@
+"""Loops that stay loops: which, what an attempt at one learns, and what one leaves."""

@@ -1,0 +1,1 @@
+"""Arithmetic of Python's numbers and of NumPy's scalars while capturing."""

@@ -1,0 +1,1 @@
+"""Where a segment ends: what is left for plain Python, and how that goes on."""
