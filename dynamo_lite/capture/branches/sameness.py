@@ -172,9 +172,9 @@ def held_cells(frame: Frame | LoopExit, own: dict[str, CellValue]) -> dict[str, 
 
 def cells_of_others(tracer: Tracer, frame: Frame, names: Set[str]) -> frozenset[str]:
     """Which of a frame's cells, of these names, are not its own alone: a function that lives on may read them."""
-    if not names:
-        return frozenset()
     own = {name: frame.cells[name] for name in names if name in frame.code.cellvars}
+    if not own:
+        return frozenset(names)
     work: list[Value | None] = []
     for one in tracer.frames:
         work += [*one.locals.values(), *one.stack, *one.given]
