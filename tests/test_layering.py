@@ -53,6 +53,7 @@ LAZY_OWN = {
     ("dynamo_lite.watch.watching", "dynamo_lite.watch.pieces"),
     ("dynamo_lite.watch.watching", "dynamo_lite.backends"),
     ("dynamo_lite.cli.command", "argparse"),
+    ("dynamo_lite.cli.execute", "ast"),
     ("dynamo_lite.cli.command", "dynamo_lite.cli.doctor"),
     ("dynamo_lite.cli.command", "dynamo_lite.backends"),
     ("dynamo_lite.cli.command", "dynamo_lite.stress"),

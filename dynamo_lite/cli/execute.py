@@ -5,6 +5,7 @@ The program finds sys.argv, sys.path[0] and ``__main__`` as it expects them, and
 """
 
 from __future__ import annotations
+import __future__
 
 import builtins
 import importlib.machinery
@@ -13,12 +14,16 @@ import os
 import runpy
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from dynamo_lite.cli import release_collector
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.frame_room import with_frame_room
 from dynamo_lite.shadows import own_modules
+
+if TYPE_CHECKING:
+    import ast
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +103,73 @@ def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> N
         source = file.read()
     start()
     try:
-        code = prepare(compile(source, path, "exec", dont_inherit=True), source)
+        first, code = _parts(source, path)
+        if first is None:
+            code = prepare(code, source)
     finally:
         release_collector()
+    if first is not None:
+        exec(first, module.__dict__)
+        code = prepare(code, source)
     exec(code, module.__dict__)
+
+
+def _parts(source: bytes, path: str) -> tuple[types.CodeType | None, types.CodeType]:
+    """The code of a file, and what of it is run before that is prepared. NB: NumPy is imported then, and reads the
+    environment, as for the number of threads: a program may set that before it imports NumPy itself."""
+    whole = compile(source, path, "exec", dont_inherit=True)
+    if "numpy" in sys.modules or not any(name in source for name in _ENVIRONMENT):
+        return None, whole
+    import ast
+
+    body = ast.parse(source, path).body
+    before = next((index for index, one in enumerate(body) if _imports(one)), len(body))  # or functions do
+    at = max((index + 1 for index, one in enumerate(body[:before]) if _sets_environment(one)), default=0)
+    if not at or any(isinstance(one, ast.AnnAssign) for one in body[:at]):
+        return None, whole
+    while at < len(body) and isinstance(body[at], ast.Expr):  # which may be a string: no docstring
+        at += 1
+    flags = whole.co_flags & _FUTURE
+    first, rest = (ast.Module(part, []) for part in (body[:at], body[at:]))
+    begin: types.CodeType = compile(first, path, "exec", flags, dont_inherit=True)
+    return begin, compile(rest, path, "exec", flags, dont_inherit=True)
+
+
+_ENVIRONMENT = (b"environ", b"putenv")
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[2:])
+
+
+def _at_once(statement: ast.AST) -> Iterator[ast.AST]:
+    """What of a statement is run when it is: not the bodies of functions."""
+    import ast
+
+    ahead = [statement]
+    while ahead:
+        node = ahead.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            ahead.extend(ast.iter_child_nodes(node))
+
+
+def _imports(statement: ast.AST) -> bool:
+    """Whether it imports what does not come with Python."""
+    import ast
+
+    for node in _at_once(statement):
+        if isinstance(node, ast.Import) and any(_is_others(alias.name) for alias in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and (node.level or _is_others(node.module or "")):
+            return True
+    return False
+
+
+def _is_others(module: str) -> bool:
+    return module.partition(".")[0] not in sys.stdlib_module_names
+
+
+def _sets_environment(statement: ast.AST) -> bool:
+    names = (getattr(node, "attr", getattr(node, "id", None)) for node in _at_once(statement))
+    return any(name in ("environ", "putenv") for name in names)
 
 
 def _program_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:

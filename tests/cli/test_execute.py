@@ -288,3 +288,36 @@ def test_the_collector_is_on_and_comes_no_sooner(as_module: bool, tmp_path: Path
     enabled, count = run(*target, cwd=tmp_path).stdout.split()
     found = run("-m", "dynamo_lite", "run", *target, cwd=tmp_path).stdout.split()
     assert enabled == found[0] == "True" and int(found[1]) <= int(count) + 1
+
+
+SETS_FIRST = """\
+'''Text.'''
+from __future__ import annotations
+import os, sys
+print("numpy" in sys.modules, __doc__)
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+"Not the text."
+{imports}
+
+def f(x: np.ndarray, n):
+    {imports}
+    for i in range(n):
+        x[i % 9] = x[i % 9] * 0.5 + x[(i + 1) % 9]
+    return x
+
+if True:
+    import numpy
+    print(f(numpy.arange(9.0), 300_000).tobytes().hex(), f.__annotations__, __doc__)
+f(None, 1)
+"""
+
+
+@pytest.mark.parametrize("imports", ["import numpy as np", "pass"])
+def test_the_program_sets_its_environment_before_numpy_reads_it(imports: str, tmp_path: Path) -> None:
+    (tmp_path / "sets.py").write_text(SETS_FIRST.format(imports=imports))
+    plain = run("sets.py", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "sets.py", cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET="1000")
+    stderr, closing = split_closing(ours.stderr)
+    assert plain.stdout.startswith("False Text.") and "TypeError" in plain.stderr
+    assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+    assert " native calls" in closing

@@ -31,7 +31,7 @@ from dynamo_lite.capture.lists.lists import forget_ends, is_seen_after, learn_en
 from dynamo_lite.capture.lists.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.lists.whole_lists import look_closer
 from dynamo_lite.capture.loops.candidates import expect_side_exits, holds_instances, key_of, share, starts_segment
-from dynamo_lite.capture.loops.cells import cells_of_loop, check_cells
+from dynamo_lite.capture.loops.closure_cells import cells_of_loop, check_cells
 from dynamo_lite.capture.loops.code import exposed, keeps_iterator, ways_out, whole_loop, without
 from dynamo_lite.capture.loops.eithers import Either, either_made, enter_either, forms_of, put_together
 from dynamo_lite.capture.loops.extents import agree, enter_type, fit_extents
