@@ -18,9 +18,10 @@ import types
 from collections.abc import Callable, Hashable
 
 from dynamo_lite import _C, policy
+from dynamo_lite.capture.trace import GraphBreak
 from dynamo_lite.compilation import Compilation
 from dynamo_lite.pipeline import Segment
-from dynamo_lite.pycode import decoded, loops
+from dynamo_lite.pycode import Code, Loop, decoded, loops
 from dynamo_lite.watch import prospects
 from dynamo_lite.watch.expectations import Rounds
 
@@ -57,7 +58,8 @@ class Pieces:
             seen: _C.Round | _C.Poll | None
             if around:
                 seen = of = self._rounds.of(code, around[-1])
-                is_certain = not prospects.is_avoidable(code, around[-1], index)
+                at = _broken_at(code, around[-1], index, found)
+                is_certain = not any(prospects.is_avoidable(code, around[-1], one) for one in at)
             else:
                 of, seen = key(root), entry_of(root)
                 is_certain = not prospects.is_avoided(code, index)
@@ -109,6 +111,14 @@ class Pieces:
         whole, index = compiler.resumes.places[code]
         there = decoded(whole)
         return [self._rounds.of(there, loop) for loop in loops(there) if index in loop.body]
+
+
+def _broken_at(code: Code, loop: Loop, index: int, found: GraphBreak) -> list[int]:
+    """Where in a loop the graph broke, which goes on at `index`: at the header, where plain statements have gone up to
+    the next round; then by the line of the break."""
+    if index != loop.header or found.filename != code.filename:
+        return [index]
+    return [one for one in sorted(loop.body) if code.instrs[one].position[0] == found.line] or [index]
 
 
 def _taken(seen: _C.Round | _C.Poll) -> tuple[int, int]:

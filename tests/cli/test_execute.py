@@ -321,3 +321,15 @@ def test_the_program_sets_its_environment_before_numpy_reads_it(imports: str, tm
     assert plain.stdout.startswith("False Text.") and "TypeError" in plain.stderr
     assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
     assert " native calls" in closing
+
+
+def test_a_loop_of_a_module_that_seldom_prints_is_not_given_up(tmp_path: Path) -> None:
+    """Behind the print its graph goes on at the loop's header, as it does where each round breaks."""
+    (tmp_path / "prints.py").write_text(
+        "import numpy as np\nx = 0.0\nfor i in range(3_000_000):\n    x = x * 0.999 + np.sin(i * 0.1)\n"
+        "    if i % 500_000 == 499_999: print(i, x)\nprint(x)\n"
+    )
+    plain = run("prints.py", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "prints.py", cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET="1000")
+    assert ours.stdout == plain.stdout
+    assert " native calls" in ours.stderr and "would not be faster" not in ours.stderr
