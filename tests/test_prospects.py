@@ -9,6 +9,7 @@ import io
 import itertools
 import math
 import random
+import sys
 import time
 import types
 from collections.abc import Callable
@@ -259,7 +260,8 @@ def test_what_is_refused_breaks_the_graph_whatever_it_is_given() -> None:
     [
         *[(transform, True), (walk, True), (found, True), (calls_a_step, True)],
         *[(sum_of, False), (reports, False), (arrays, False), (skips, False), (turned, False)],
-        *[(ordered, True), (calls_chained, True), (copies, True), (either_way, True), (is_sent, True)],
+        *[(ordered, True), (calls_chained, True), (either_way, True), (is_sent, True)],
+        (copies, sys.version_info < (3, 14)),  # whose deepcopy returns early for numbers and strings
         *[(of_kinds, False), (calls_an_object, True), (scales, False), (halves, True)],
     ],
 )
