@@ -2,7 +2,7 @@
 
 import sys
 
-from dynamo_lite.cli import hold_collector
+from dynamo_lite.collector import hold_collector
 
 if __name__ == "__main__":
     hold_collector()

@@ -9,7 +9,6 @@ what the count does not foresee.
 
 from __future__ import annotations
 
-import gc
 import math
 import sys
 import time
@@ -20,6 +19,7 @@ from contextvars import ContextVar
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
+from dynamo_lite.collector import uncollected
 from dynamo_lite.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -147,16 +147,13 @@ def timed() -> Iterator[None]:
     if _timed.began is not None:
         yield
         return
-    collects = gc.isenabled()
-    gc.disable()
-    _timed.began, _timed.began_at = thread_time(), perf_counter()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
-        _taken[0] += _timed.passed()
-        _timed.began = None
+    with uncollected():
+        _timed.began, _timed.began_at = thread_time(), perf_counter()
+        try:
+            yield
+        finally:
+            _taken[0] += _timed.passed()
+            _timed.began = None
 
 
 def taken() -> float:

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LEVELS = (
     ("_C",),
-    ("errors", "installation", "originals", "shadows", "dataclass", "frame_room", "module_names"),
+    ("errors", "installation", "originals", "shadows", "collector", "dataclass", "frame_room", "module_names"),
     ("config", "breaks", "budget"),
     ("log", "policy", "stance"),
     ("pycode", "graph"),

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dynamo_lite import policy
-from dynamo_lite.cli import release_collector
 from dynamo_lite.cli.execute import Target, execute
 from dynamo_lite.cli.report import forget_at_exit, report_at_exit, report_frames_at_exit
+from dynamo_lite.collector import release_collector
 from dynamo_lite.config import config
 from dynamo_lite.watch.program import Program, watch
 

@@ -10,14 +10,15 @@ import __future__
 import builtins
 import importlib.machinery
 import io
+import itertools
 import os
 import runpy
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from dynamo_lite.cli import release_collector
+from dynamo_lite.collector import release_collector
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.frame_room import with_frame_room
 from dynamo_lite.shadows import own_modules
@@ -117,59 +118,54 @@ def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> N
 def _parts(source: bytes, path: str) -> tuple[types.CodeType | None, types.CodeType]:
     """The code of a file, and what of it is run before that is prepared. NB: NumPy is imported then, and reads the
     environment, as for the number of threads: a program may set that before it imports NumPy itself."""
-    whole = compile(source, path, "exec", dont_inherit=True)
     if "numpy" in sys.modules or not any(name in source for name in _ENVIRONMENT):
-        return None, whole
+        return None, compile(source, path, "exec", dont_inherit=True)
     import ast
 
-    body = ast.parse(source, path).body
-    before = next((index for index, one in enumerate(body) if _imports(one)), len(body))  # or functions do
-    at = max((index + 1 for index, one in enumerate(body[:before]) if _sets_environment(one)), default=0)
-    if not at or any(isinstance(one, ast.AnnAssign) for one in body[:at]):
-        return None, whole
-    while at < len(body) and isinstance(body[at], ast.Expr):  # which may be a string: no docstring
+    tree = ast.parse(source, path)  # NB: once, as whatever compiles a file gives the warnings of its syntax
+    body = tree.body
+    at = max((end for end, one in enumerate(_straight(body), 1) if _sets_environment(one)), default=0)
+    if not at:
+        return None, compile(tree, path, "exec", dont_inherit=True)
+    for one in body[at:]:  # strings, the first of which would be the second part's docstring
+        if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)):
+            break
         at += 1
-    flags = whole.co_flags & _FUTURE
-    first, rest = (ast.Module(part, []) for part in (body[:at], body[at:]))
-    begin: types.CodeType = compile(first, path, "exec", flags, dont_inherit=True)
-    return begin, compile(rest, path, "exec", flags, dont_inherit=True)
+    first: types.CodeType = compile(ast.Module(body[:at], []), path, "exec", dont_inherit=True)
+    rest = ast.Module(body[at:], [])
+    return first, compile(rest, path, "exec", first.co_flags & _FUTURE, dont_inherit=True)
 
 
 _ENVIRONMENT = (b"environ", b"putenv")
+_CHANGES = ("setdefault", "update", "pop", "clear")  # methods of os.environ
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[2:])
 
 
-def _at_once(statement: ast.AST) -> Iterator[ast.AST]:
-    """What of a statement is run when it is: not the bodies of functions."""
+def _straight(body: Sequence[ast.stmt]) -> Iterable[ast.stmt]:
+    """The statements of a file up to the first that defines something, has a loop, or annotates a variable."""
     import ast
 
-    ahead = [statement]
-    while ahead:
-        node = ahead.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            ahead.extend(ast.iter_child_nodes(node))
+    ends = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.AnnAssign
+    return itertools.takewhile(lambda one: not any(isinstance(node, ends) for node in ast.walk(one)), body)
 
 
-def _imports(statement: ast.AST) -> bool:
-    """Whether it imports what does not come with Python."""
+def _sets_environment(statement: ast.stmt) -> bool:
     import ast
 
-    for node in _at_once(statement):
-        if isinstance(node, ast.Import) and any(_is_others(alias.name) for alias in node.names):
-            return True
-        if isinstance(node, ast.ImportFrom) and (node.level or _is_others(node.module or "")):
-            return True
+    def is_environ(node: ast.AST) -> bool:
+        return "environ" in (getattr(node, "attr", None), getattr(node, "id", None))
+
+    for node in ast.walk(statement):
+        match node:
+            case ast.Subscript(value=owner, ctx=ast.Store() | ast.Del()) if is_environ(owner):
+                return True
+            case ast.Attribute(value=owner, attr=name) if name in _CHANGES and is_environ(owner):
+                return True
+            case ast.Attribute(attr="putenv") | ast.Name(id="putenv"):
+                return True
+            case ast.Attribute(attr="environ", ctx=ast.Store()) | ast.Name(id="environ", ctx=ast.Store()):
+                return True
     return False
-
-
-def _is_others(module: str) -> bool:
-    return module.partition(".")[0] not in sys.stdlib_module_names
-
-
-def _sets_environment(statement: ast.AST) -> bool:
-    names = (getattr(node, "attr", getattr(node, "id", None)) for node in _at_once(statement))
-    return any(name in ("environ", "putenv") for name in names)
 
 
 def _program_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:

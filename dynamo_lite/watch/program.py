@@ -9,16 +9,14 @@ such a file never imports what watches.
 
 from __future__ import annotations
 
-import gc
 import importlib.machinery
 import re
 import types
-from collections.abc import Iterator
-from contextlib import contextmanager
 from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import policy
+from dynamo_lite.collector import uncollected
 from dynamo_lite.config import config
 from dynamo_lite.dataclass import replace
 from dynamo_lite.shadows import own_modules
@@ -42,18 +40,6 @@ def _speaks_of_arrays(source: bytes) -> bool:
     return any(name in source for name in _OF_ARRAYS) or _SLICED.search(source) is not None
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """With the garbage collector off: what is made lives as long as the process."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
-
-
 class Program:
     """A program whose files are watched. watch: what does it, once there is something to watch; refusal: why nothing
     can be watched in this Python."""
@@ -70,7 +56,7 @@ class Program:
             return code
         if not _READ_BYTECODE.isdisjoint(code.co_names):
             return code
-        with own_modules, _uncollected():  # NB: NumPy comes with it
+        with own_modules, uncollected():  # NB: NumPy comes with it
             from dynamo_lite import _C
 
         if self.watch is None:

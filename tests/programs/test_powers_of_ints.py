@@ -217,8 +217,15 @@ def _from_shift(n: int, k: int) -> Any:
     return found
 
 
+def _powers_of_powers(n: int, k: int) -> Any:
+    found = []
+    for i in range(n):
+        found.append((4 ** (i % 8) ^ 16 ** (k % 18), 8**k, type(8**k), 1**k))
+    return found
+
+
 @pytest.mark.parametrize("backend", ["numba", "reference", "c"])
-@pytest.mark.parametrize("fn", [_shifted, _from_shift])
+@pytest.mark.parametrize("fn", [_shifted, _from_shift, _powers_of_powers])
 def test_shifts_by_what_only_the_run_knows(fn: Any, backend: str) -> None:
     """A power of two is a shift up to 62; beyond that the program declines, and below 0 Python raises."""
     fast = dynamo_lite.compile(fn, backend=backend, options={"cost_model": False})

@@ -164,16 +164,15 @@ def _whole_power(tracer: Tracer, base: Scalar, exponent: Scalar) -> Scalar | Non
     is_small = abs(base) < _EXACT if isinstance(base, int) else _exact_as_float(tracer, base)
     if not is_small or not holds(tracer, make("ge", exponent, 0)) or not _powers_are_exact():
         return None
-    if base == 2:
+    if isinstance(base, int) and base > 1 and not base & (base - 1):
+        exponent = make("mul", exponent, base.bit_length() - 1)
         if not holds(tracer, make("le", exponent, 62)):
             return None
         return make("trunc", ScalarOp("pow", "float", (2.0, make("min", 62, make("max", 0, exponent)))))
     if not isinstance(base, int):  # NB: of -1 it matters whether the exponent is even
         tracer.require(make("le", exponent, _EXACT))
     raised = ScalarOp("pow", "float", (make("add", base, 0.0), exponent))
-    is_of_two = isinstance(base, int) and base > 0 and not base & (base - 1)
-    most = 2.0**63 if is_of_two else float(_EXACT)
-    for op, bound in (("lt", most), ("gt", -most)):
+    for op, bound in (("lt", float(_EXACT)), ("gt", -float(_EXACT))):
         tracer.require(ScalarOp(op, "bool", (raised, bound)))
     return make("trunc", raised)
 
