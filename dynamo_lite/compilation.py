@@ -50,6 +50,7 @@ from dynamo_lite.pycode import (
     UnsupportedOpcode,
     UnsupportedResume,
     decoded,
+    defined_at,
     successors,
 )
 from dynamo_lite.report import why
@@ -637,7 +638,7 @@ class Compilation:
         """Calls that were timed, of the function and of others that were compiled for it."""
         for code in {**dict.fromkeys(self._own_codes()), **self._entries}:
             for plain, _, compiled, _, stays_plain in _C.trials(code, self.on_miss):
-                yield TrialRecord(code.co_qualname, *_place_of(code), plain, compiled, stays_plain)
+                yield TrialRecord(code.co_qualname, *defined_at(code), plain, compiled, stays_plain)
 
     def reasons(self) -> dict[tuple[str, int], str]:
         """Why what stands at a line is plain, or not one program: by file and line."""
@@ -648,7 +649,7 @@ class Compilation:
     def _place(self) -> tuple[str, int]:
         """File and first line of the function; "" and 0 when it is no Python function."""
         code = next(iter(self._own_codes()), None)
-        return _place_of(code) if code else ("", 0)
+        return defined_at(code) if code else ("", 0)
 
     def _refusal(self) -> Iterator[BreakRecord]:
         """Why calls of this function are not captured, whatever the arguments: at most one record."""
@@ -785,10 +786,6 @@ def _look_again(
     owner = compilation()
     if owner is not None and stance.current != "fail_on_recompile" and warned.is_known_now(places):
         owner.drop(code, entry)
-
-
-def _place_of(code: types.CodeType) -> tuple[str, int]:
-    return code.co_filename, code.co_firstlineno
 
 
 def _is_hashable(code: types.CodeType) -> bool:

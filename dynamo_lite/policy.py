@@ -322,13 +322,16 @@ class Budget:
             self._tries.clear()
         return self._missing(cost, saved, goes_on, of, share) <= 0.0
 
-    def wait(self, saved: float = 0.0) -> float:
-        """Seconds after which one who was refused may ask again: half of those in which what is missing is there, if
-        nothing more is saved, but no more than a share of the time that has passed."""
+    def wait(
+        self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False, of: Hashable = None, share: float = 1.0
+    ) -> float:
+        """Seconds after which one who was refused may ask again, as of `allows`: half of those in which what is missing
+        is there, if nothing more is saved, but no more than a share of the time that has passed."""
         limits = self._thresholds
         most = limits.ask_again * process_time()
         pace = limits.budget_share * (limits.budget_later if self.spent > self.slowness * limits.budget_stake else 1.0)
-        return min(most, self._missing(0.0, saved, False) / (2.0 * pace)) if pace > 0.0 else most
+        missing = max(0.0, self._missing(cost, saved, goes_on, of, share))
+        return min(most, missing / (2.0 * share * pace)) if pace > 0.0 else most
 
     def _missing(
         self, cost: float, saved: float, goes_on: bool, of: Hashable = None, part: float = 1.0, trusts: bool = True

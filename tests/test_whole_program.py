@@ -6,8 +6,10 @@ import dis
 import faulthandler
 import gc
 import io
+import math
 import os
 import pickle
+import re
 import signal
 import sys
 import sysconfig
@@ -30,6 +32,7 @@ from dynamo_lite.budget import taken, timed
 from dynamo_lite.config import config
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
 from dynamo_lite.report.records import LoopRecord
+from dynamo_lite.watch import watching
 from dynamo_lite.watch.expectations import innermost
 from dynamo_lite.watch.foresight import Whiles, comparisons, items_left
 from dynamo_lite.watch.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind
@@ -1256,6 +1259,78 @@ def test_who_was_refused_waits_until_half_of_what_is_missing_is_there() -> None:
     assert slow.wait() == pytest.approx(1e3 - 0.5 * time.process_time(), rel=0.01)  # 500 s of which half is share
     assert policy.Budget(replace(limits, budget_base=-1e3, ask_again=0.1)).wait() <= 0.1 * time.process_time()
     assert policy.Budget(replace(limits, budget_share=0.0, ask_again=0.0)).wait() == 0.0
+
+
+def test_how_long_one_waits_is_told_of_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "process_time", lambda: 100.0)
+    limits = policy.Thresholds(budget_base=0.0, budget_share=0.01, ask_again=1e6, budget_stake=1e6, budget_trust=0.0)
+    budget = policy.Budget(limits)
+    budget._before = policy.budget.taken()
+    assert not budget.allows(2.0) and budget.wait(2.0) == pytest.approx(50.0, rel=0.01)  # 1 s is missing, half of it
+    assert not budget.allows(2.0, share=0.5) and budget.wait(2.0, share=0.5) == pytest.approx(150.0, rel=0.01)
+    assert not budget.allows(2.0, goes_on=True)  # of which half as much again is there
+    assert budget.wait(2.0, goes_on=True) == pytest.approx(25.0, rel=0.01)
+    assert budget.allows(0.5) and budget.wait(0.5) == 0.0  # nobody was refused
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 1e300, math.inf, math.nan])
+def test_any_number_of_seconds_is_a_time_to_rest(seconds: float) -> None:
+    def asked(x: float) -> float:
+        return x
+
+    _C.cool(asked, seconds)
+    assert asked(1.5) == 1.5
+
+
+def test_files_that_are_imported_once_the_program_has_ended_are_not_watched() -> None:
+    code = compile("def f(x):\n    for i in range(3):\n        x += i\n", "mine.py", "exec")
+    watch = Watch(policy.AT_ONCE)
+    assert watch.watched(code) is not code
+    watch.end()
+    assert watch.watched(code) is code
+    program = Program(policy.AT_ONCE)
+    assert program.prepared(code, b"import numpy") is not code
+    program.end()
+    program.forget()
+    assert program.prepared(code, b"import numpy") is code
+
+
+def test_a_file_whose_polls_cannot_be_written_runs_plainly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise ZeroDivisionError("of ours")
+
+    code = compile("x = 1\n", "mine.py", "exec")
+    watch = Watch(policy.AT_ONCE)
+    monkeypatch.setattr(config, "check", 0)
+    monkeypatch.setattr(watching, "with_questions", fail)
+    try:
+        assert watch.watched(code) is code
+    finally:
+        watch.end()
+    (said,) = watch.failures
+    assert "ZeroDivisionError: of ours" in said
+
+
+def raising(x: float) -> float:
+    for _ in range(3):
+        x = x * 0.5 + 1.0
+    if x > 2.0:
+        raise ValueError(x)
+    return (x * 0.25 + 3.0) * x - 1.0
+
+
+def test_plain_calls_that_raise_are_not_timed() -> None:
+    limits = replace(policy.THRESHOLDS, polls_after=0.0, hot_function=1e6, short_function=1.0, tried_short=2)
+    watching = watched.Watched(raising, limits, "reference")
+    polls = (const for const in watching.function.__code__.co_consts if isinstance(const, _C.Poll))
+    (poll,) = (one for one in polls if one.round is None)
+    for _ in range(50):
+        with pytest.raises(ValueError, match=re.escape("2.5")):
+            watching.function(6.0)
+    assert poll.times == []
+    assert watching.function(0.5) == raising(0.5)
 
 
 def test_questions_count_as_time_for_compiling() -> None:

@@ -225,7 +225,8 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
         }
         dl_round_cool(round, 0);
         forget_plain(round);
-        round->spent = (uint64_t)(dl_thresholds.hot_loop - dl_thresholds.sampled_rounds); /* what is missing until it is hot */
+        double rest = dl_thresholds.hot_loop - dl_thresholds.sampled_rounds; /* what is not missing until it is hot */
+        round->spent = rest > 0 ? (uint64_t)rest : 0;
         return 0;
     }
     lose(round, time, dl_thresholds.first_patience);

@@ -70,13 +70,14 @@ dl_switches(void)
 DlTrial *
 dl_trial_of(DlTrial *trials, PyObject *const *slots, Py_ssize_t n)
 {
-    unsigned magnitudes = 0;
+    unsigned magnitudes = 0, n_arrays = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         if (slots[i] != NULL && Py_IS_TYPE(slots[i], &PyArray_Type)) {
+            n_arrays++;
             magnitudes += (unsigned)(64 - __builtin_clzll((uint64_t)PyArray_SIZE((PyArrayObject *)slots[i]) | 1)) / 2;
         }
     }
-    return &trials[magnitudes % DL_SIZE_CLASSES];
+    return &trials[n_arrays == 0 ? 0 : 1 + magnitudes % (DL_SIZE_CLASSES - 1)]; /* the first: calls without arrays */
 }
 
 /* Let one more call count in a mean: the latest eight about as much as all before, and no outlier for long. */

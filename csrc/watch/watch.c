@@ -11,6 +11,7 @@
    What "enough" is, and who is asked for code, policy.py says. All of this is protected by the GIL. */
 #include "watch.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <structmember.h>
 
@@ -70,8 +71,14 @@ static struct {
 } watch;
 
 static _Thread_local PyCodeObject *passing; /* the next frame of this code runs plainly from its entry; compared only */
-static _Thread_local DlPoll *asking;        /* whose question is under way */
+/* The function whose question is under way. */
+typedef struct {
+    DlPoll *poll;
+    const DlCache *cache; /* of its code */
+} Asking;
+static _Thread_local Asking asking;
 
+enum { LONGEST_COOL = 1000000000 }; /* seconds: for good */
 enum { LONGEST_STRIDE = 1 << 20, DEEP = 150 /* plain recursion uses no C stack, calls of poll() do */ };
 
 /* Whether poll() may run something here. */
@@ -229,7 +236,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         dl_trial_note_brief(trial, &poll->brief, time);
     }
     else {
-        dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, DL_ENDS);
+        dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, value != NULL ? DL_ENDS : DL_ENDS_RAISING);
     }
     double answering = (double)(dl_thread.answering - stopwatch.answering);
     if (answering <= dl_thresholds.unsettled / 4 * time) { /* little was compiled meanwhile */
@@ -244,7 +251,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         double usual = brief ? poll->brief.time : trial->plain;
         int has_arrays = trial != &poll->trials[0];
         double least = has_arrays ? dl_thresholds.short_function / 2 : dl_thresholds.short_function;
-        if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && usual < least
+        if (poll->without != NULL && value != NULL && trial->n_plain >= dl_thresholds.tried_short && usual < least
             && trial->all_compiled == 0) {
             go_without(poll, function, code);
         }
@@ -303,8 +310,8 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     }
     else if (choice != DL_TRY_PLAIN) {
         DlStopwatch stopwatch;
-        DlPoll *outer = asking;
-        asking = poll;
+        Asking outer = asking;
+        asking = (Asking){.poll = poll, .cache = cache};
         if (choice == DL_TRY_COMPILED_TIMED) {
             dl_stopwatch_start(&stopwatch);
         }
@@ -499,15 +506,19 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         poll->off = 1; /* the function was given other code meanwhile */
         return Py_NewRef(dl_go_on);
     }
-    PyObject *function = Py_NewRef(dl_pyframe_function(frame));
     DlCache *cache = dl_cache_get(code);
+    if (cache == NULL) {
+        PyErr_Clear(); /* no memory: it may be there next time */
+        return Py_NewRef(dl_go_on);
+    }
+    PyObject *function = Py_NewRef(dl_pyframe_function(frame));
     DlRound *round = poll->round;
     poll->nudged = 0;
     round->spent = 0;
-    PyObject *answer = cache ? dl_back_edge_ask(watch.on_hot, (PyObject *)poll, frame, code, poll->depth, 1) : NULL;
+    PyObject *answer = dl_back_edge_ask(watch.on_hot, (PyObject *)poll, frame, code, poll->depth, 1);
     if (answer == Py_None || (answer != NULL && PyFloat_Check(answer))) {
         poll->off = answer == Py_None;
-        dl_round_cool(round, poll->off ? 0 : PyFloat_AS_DOUBLE(answer));
+        dl_round_cool(round, poll->off ? 0 : fmin(PyFloat_AS_DOUBLE(answer), LONGEST_COOL));
         Py_SETREF(answer, Py_NewRef(dl_go_on));
     }
     else if (answer != NULL) {
@@ -734,7 +745,8 @@ watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
    its time once more before it is hot, and so many seconds at least. Another resume function runs plainly so long: at the
    next back edge the loop goes on compiled. So does one of which an entry has run since the latest such answer: it is for
    an iteration now and then that there is none. Of a function of which more calls have run compiled than plainly since
-   then, those that no entry serves run plainly so long, and the others go on compiled. */
+   then, those that no entry serves run plainly so long, and the others go on compiled; so of one that no poll asks for,
+   as a resume function behind its loops. */
 static PyObject *
 cool(PyObject *module, PyObject *args)
 {
@@ -748,6 +760,7 @@ cool(PyObject *module, PyObject *args)
     if (cache == NULL) {
         return NULL;
     }
+    seconds = seconds > 0 ? fmin(seconds, LONGEST_COOL) : 0;
     uint64_t until = dl_now() + (uint64_t)(seconds * 1e9);
     int is_seldom = cache->counters.native_calls > cache->native_then;
     uint64_t natively = cache->counters.native_calls - cache->native_then;
@@ -760,13 +773,13 @@ cool(PyObject *module, PyObject *args)
     else if (cache->round != NULL) {
         cache->cool_until = until + (uint64_t)dl_thresholds.hot_loop;
     }
-    else if (asking != NULL && natively > plainly) {
+    else if (asking.cache != cache || natively > plainly) {
         cache->cool_until = until;
     }
-    else if (asking != NULL) {
-        asking->hot = 0;
-        asking->heat = 0;
-        asking->cool_until = until;
+    else {
+        asking.poll->hot = 0;
+        asking.poll->heat = 0;
+        asking.poll->cool_until = until;
     }
     Py_RETURN_NONE;
 }

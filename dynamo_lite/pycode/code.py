@@ -9,6 +9,7 @@ differ, arrays do not compare).
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import field, fields
 from struct import pack
@@ -163,6 +164,11 @@ class Code:
 
 
 _COMPARED = tuple(field.name for field in fields(Code) if field.compare and field.name != "consts")
+
+
+def defined_at(code: types.CodeType) -> tuple[str, int]:
+    """File and line: of which function a code object, or a resume function's, is."""
+    return code.co_filename, code.co_firstlineno
 
 
 def remembered(find: Callable[[Code, *_Rest], _T]) -> Callable[[Code, *_Rest], _T]:

@@ -209,7 +209,7 @@ def _called(function: Any, value: Any) -> Any:
     if function is len:
         known = type(value) in (list, tuple, numpy.get("ndarray"))
         return len(value) if known and getattr(value, "shape", None) != () else None
-    is_absolute = function in (abs, math.fabs) or function is numpy.get("absolute", len)
+    is_absolute = function is abs or function is math.fabs or function is numpy.get("absolute", len)
     return abs(_number(value)) if is_absolute else None
 
 

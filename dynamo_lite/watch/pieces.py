@@ -21,7 +21,7 @@ from dynamo_lite import _C, policy
 from dynamo_lite.capture.trace import GraphBreak
 from dynamo_lite.compilation import Compilation
 from dynamo_lite.pipeline import Segment
-from dynamo_lite.pycode import Code, Loop, decoded, loops
+from dynamo_lite.pycode import Code, Loop, decoded, defined_at, loops
 from dynamo_lite.watch import prospects
 from dynamo_lite.watch.expectations import Rounds
 
@@ -61,7 +61,7 @@ class Pieces:
                 at = _broken_at(code, around[-1], index, found)
                 is_certain = not any(prospects.is_avoidable(code, around[-1], one) for one in at)
             else:
-                of, seen = key(root), entry_of(root)
+                of, seen = defined_at(root), entry_of(root)
                 is_certain = not prospects.is_avoided(code, index)
             if seen is None or not is_certain:
                 continue
@@ -94,7 +94,7 @@ class Pieces:
         """Whether this resume function is of a loop, or a function, that was given up."""
         if not self._given_up or code not in compiler.resumes.places:
             return False
-        return self.holds(key(code)) or any(map(self.holds, self._around(compiler, code)))
+        return self.holds(defined_at(code)) or any(map(self.holds, self._around(compiler, code)))
 
     def rounds(self) -> list[_C.Round]:
         """Of loops that were given up."""
@@ -102,8 +102,8 @@ class Pieces:
 
     def _codes_of(self, compiler: Compilation, root: types.CodeType, of: Hashable) -> list[types.CodeType]:
         """The code of a function and of its resume functions, or of those in a loop."""
-        resumed = [code for code, other in compiler.resumes.roots.items() if key(other) == key(root)]
-        if of == key(root):
+        resumed = [code for code, other in compiler.resumes.roots.items() if defined_at(other) == defined_at(root)]
+        if of == defined_at(root):
             return [root, *resumed]
         return [code for code in resumed if code in compiler.resumes.places and of in self._around(compiler, code)]
 
@@ -124,8 +124,3 @@ def _broken_at(code: Code, loop: Loop, index: int, found: GraphBreak) -> list[in
 def _taken(seen: _C.Round | _C.Poll) -> tuple[int, int]:
     """Nanoseconds that rounds of a loop, or calls of a function, have taken plainly, and how many these were."""
     return (seen.plain, seen.n_plain) if isinstance(seen, _C.Round) else (seen.spent, seen.calls)
-
-
-def key(code: types.CodeType) -> tuple[str, int]:
-    """The function that a code object, or a resume function's, is of."""
-    return code.co_filename, code.co_firstlineno

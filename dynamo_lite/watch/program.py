@@ -48,11 +48,12 @@ class Program:
         self.limits = limits
         self.watch: Watch | None = None
         self.refusal: str | None = None
+        self._ended = False
 
     def prepared(self, code: types.CodeType, source: bytes) -> types.CodeType:
         """The code to run for a file of the user's: with polls, if it speaks of NumPy, or of what brings its names, or
         takes slices of arrays, and imports no other compiler."""
-        if self.refusal or not _speaks_of_arrays(source) or not policy.is_looked_at(code.co_filename):
+        if self._ended or self.refusal or not _speaks_of_arrays(source) or not policy.is_looked_at(code.co_filename):
             return code
         if not _READ_BYTECODE.isdisjoint(code.co_names):
             return code
@@ -79,7 +80,8 @@ class Program:
         return watch
 
     def end(self) -> None:
-        """Watch no more; what is compiled stays, and so does the pool."""
+        """Watch no more, nor files that are imported from now on; what is compiled stays, and so does the pool."""
+        self._ended = True
         if self.watch is not None:
             self.watch.end()
 

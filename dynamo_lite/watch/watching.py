@@ -12,7 +12,7 @@ import math
 import sys
 import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic_ns, perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from dynamo_lite.pycode import (
     MakePoll,
     Places,
     decoded,
+    defined_at,
     loops,
     may_loop,
     own_cells,
@@ -78,14 +79,23 @@ class Watch:
             self.miss
         )  # one object, by whose identity the dispatcher knows whose entries are whose
         self.failures: Counter[str] = Counter()  # defects of ours, by what was said of them
-        self._started = False
+        self._started = self._ended = False
         self._began = process_time()
 
     def watched(self, code: types.CodeType) -> types.CodeType:
-        """`code` with polls, which act from now on."""
+        """`code` with polls, which act from now on; as it is once the watching has ended."""
+        if self._ended:
+            return code
         if not self._started:
             self._started = True
             _C.watch(self.on_miss, self.hot, self.limits)
+        try:
+            return self._watched(code)
+        except Exception as error:
+            self._fail(code.co_qualname, error)
+            return code
+
+    def _watched(self, code: types.CodeType) -> types.CodeType:
         if code.co_flags & CO_NEWLOCALS:
             return self._polled(code, entries=True)
         code = with_questions(code, self._first_call, _C.GO_ON, functools.partial(self._polled, entries=True))
@@ -93,7 +103,7 @@ class Watch:
 
     def _first_call(self, code: types.CodeType) -> _C.Poll:
         """The poll that gives the functions of `code` theirs, once one is called, or has taken some time."""
-        self.watched_code.add(_key(code))
+        self.watched_code.add(defined_at(code))
         made: list[types.CodeType] = []
 
         def make() -> types.CodeType:
@@ -226,9 +236,9 @@ class Watch:
 
     def end(self) -> None:
         """Watch no more; what is compiled stays."""
-        if self._started:
-            self._started = False
+        if self._started and not self._ended:
             _C.watch(None, None, None)
+        self._ended = True
 
     def _compiler(self, share: float) -> Compilation | None:
         """What compiles; None as long as the process has not run long enough to import it. share: of that time, that
@@ -287,17 +297,18 @@ class Watch:
             self._look_at_calls(function, slots, share)
             compiler = self._compiler(share)
             if self._is_outside(caller, code):
-                self.from_outside.add(_key(code))
+                self.from_outside.add(defined_at(code))
             saved = self._known_savings() if compiler is not None else 0.0
-            cost, goes_on = self.given_up.get(code, 0.0), compiler is not None and compiler.is_resumed(code)
-            allowed = compiler is not None and self.budget.allows(cost, saved, goes_on, _key(code), share)
+            goes_on = compiler is not None and compiler.is_resumed(code)
+            asked = self.given_up.get(code, 0.0), saved, goes_on, defined_at(code), share
+            allowed = compiler is not None and self.budget.allows(*asked)
             if compiler is None or not allowed or self._waits(code, self._running()):
                 self.put_off += 1
-                _C.cool(function, self._pause(allowed, saved))
+                _C.cool(function, self._pause(allowed, asked))
                 return None
-            self.asked.add(_key(code))
+            self.asked.add(defined_at(code))
             before = budget.taken()
-            with self.budget.attempt(saved, goes_on, _key(code)), own_modules:
+            with self.budget.attempt(saved, goes_on, defined_at(code)), own_modules:
                 known = len(compiler.segments)
                 entry = compiler.miss(function, slots)
                 if len(compiler.segments) > known and self._breaks_too_often(compiler):
@@ -334,16 +345,16 @@ class Watch:
         code, names = decoded(own), function.__globals__
         found = watched_loops(code)
         is_short = poll.spent < self.limits.break_pays * 1e9 * poll.calls
-        if self.pieces is not None and self.pieces.holds(_key(own)):
+        if self.pieces is not None and self.pieces.holds(defined_at(own)):
             return False
         if found:
             return self._have_prospects(code, innermost(code), names, poll.spent)
         now = process_time()
-        if is_short and self.hopeful_calls.get(_key(own), 0.0) <= now:
+        if is_short and self.hopeful_calls.get(defined_at(own), 0.0) <= now:
             given = dict(zip(code.argnames, slots, strict=False))
             if prospects.breaks_each_call(code, names, given):
                 return False
-            self.hopeful_calls[_key(own)] = self.limits.look_again * now
+            self.hopeful_calls[defined_at(own)] = self.limits.look_again * now
         return True
 
     def _have_prospects(
@@ -381,17 +392,17 @@ class Watch:
     def _is_short(self, known: _C.Round) -> bool:
         return known.plain < self.limits.break_pays * 1e9 * known.n_plain
 
-    def _pause(self, allowed: bool, saved: float) -> float:
+    def _pause(self, allowed: bool, asked: tuple[float, float, bool, Hashable, float]) -> float:
         """Seconds until one who was refused may ask again; where the budget did not refuse it, others only have to be
-        asked for first."""
+        asked for first. asked: what the budget was."""
         if self.compilation is None:
             return self.limits.ask_again * process_time()
-        return 0.0 if allowed else self.budget.wait(saved)
+        return 0.0 if allowed else self.budget.wait(*asked)
 
     def _share(self, function: types.FunctionType, values: Iterable[Any]) -> float:
         """How much of the time counts for a function, whose variables have those values: all of it where arrays are in
         reach, or one of its loops computes with numbers."""
-        of, now = _key(function.__code__), process_time()
+        of, now = defined_at(function.__code__), process_time()
         if now < self.without_arrays.get(of, 0.0):
             return self.limits.budget_bare
         if of not in self.with_arrays:
@@ -441,7 +452,7 @@ class Watch:
         if heart is None:
             return False
         waited = self.waited.get(heart, 0)
-        if heart in self.asked or heart == _key(code) or waited >= limits.heart_waits:
+        if heart in self.asked or heart == defined_at(code) or waited >= limits.heart_waits:
             return False
         self.waited[heart] = waited + 1
         return True
@@ -449,9 +460,9 @@ class Watch:
     def _is_outside(self, frame: types.FrameType | None, code: types.CodeType) -> bool:
         """Whether code that is not watched calls the function that asks now, whose caller's frame that is, or which has
         called itself there: it is not inlined (np.vectorize)."""
-        while frame is not None and _key(frame.f_code) == _key(code):
+        while frame is not None and defined_at(frame.f_code) == defined_at(code):
             frame = frame.f_back
-        return frame is not None and _key(frame.f_code) not in self.watched_code
+        return frame is not None and defined_at(frame.f_code) not in self.watched_code
 
     def _heart(self, most: float) -> tuple[str, int] | None:
         """The function with more than so many nanoseconds: of those that call each other the innermost that has nearly
@@ -481,7 +492,7 @@ class Watch:
         function's variables hold."""
         code = function.__code__
         is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
-        is_called = not is_resumed and _key(code) in self.names
+        is_called = not is_resumed and defined_at(code) in self.names
         way_in = 0.0 if poll.round is None else self.ways_in.get(poll.round, 0.0)
         names = held, function.__globals__
         find_entry = functools.partial(self._entry_of, code)
@@ -491,7 +502,7 @@ class Watch:
         """Tell the budget how long further calls of a function are going to take that has not been compiled."""
         own = function.__code__
         entry = self._entry_of(own)
-        if entry is None or _key(own) in self.asked or (self.compilation and self.compilation.is_resumed(own)):
+        if entry is None or defined_at(own) in self.asked or (self.compilation and self.compilation.is_resumed(own)):
             return
         code = decoded(own)
         names = _held(function, code.argnames, slots), function.__globals__
@@ -499,7 +510,7 @@ class Watch:
 
     def _entry_of(self, code: types.CodeType) -> _C.Poll | None:
         """The poll at the entry of a function; None where it has none."""
-        return next((poll for poll, file, line, _ in self.entries if (file, line) == _key(code)), None)
+        return next((poll for poll, file, line, _ in self.entries if (file, line) == defined_at(code)), None)
 
     def _rest(self, poll: _C.Poll, own: types.CodeType, seconds: float) -> None:
         """Let the function of a loop that has no prospects run without polls in its loops for so long, from its next
@@ -522,7 +533,7 @@ class Watch:
             raise
         except Exception as error:
             self._fail(function.__qualname__, error)
-            return None
+            return self.limits.no_prospects
 
     @budget.timed()  # the question itself is part of the price
     def _taken_over(
@@ -558,12 +569,12 @@ class Watch:
                 entry.rests_until = 0
         compiler = self._compiler(share)
         saved = self._known_savings() if compiler is not None and not is_known else 0.0
-        of = _key(function.__code__)
-        allowed = compiler is not None and (is_known or self.budget.allows(saved=saved, of=of, share=share))
+        asked = 0.0, saved, False, defined_at(function.__code__), share
+        allowed = compiler is not None and (is_known or self.budget.allows(*asked))
         taken = self._running() if poll.round is None else min(self._running(), poll.round.plain * 1e-9)
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1
-            return self._pause(allowed, saved)
+            return self._pause(allowed, asked)
         if not is_known and originals.replaced():
             return self.limits.no_prospects
         taken_over = compiler.resumes.entered(function, poll.place.header, stack, own, names, values, sole)
@@ -596,11 +607,6 @@ def _import_pieces() -> type[Pieces]:
     from dynamo_lite.watch.pieces import Pieces
 
     return Pieces
-
-
-def _key(code: types.CodeType) -> tuple[str, int]:
-    """The function that a code object, or a resume function's, is of."""
-    return code.co_filename, code.co_firstlineno
 
 
 def _held(function: types.FunctionType, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:

@@ -202,6 +202,17 @@ def test_sizes_are_told_apart() -> None:
     assert log == ["plain", "compiled"]
 
 
+@pytest.mark.parametrize("size", [1, 10, 40_000, 65_536])
+def test_calls_without_arrays_are_told_from_those_with_some(size: int) -> None:
+    log: list[str] = []
+    fast = made(QUICK, SLOW, log)
+    for _ in range(40):
+        fast(np.zeros(size))
+    log.clear()
+    fast(np.zeros(size)), fast(1)
+    assert log == ["plain", "compiled"]
+
+
 def test_a_call_that_fails_or_asks_is_not_timed() -> None:
     log: list[str] = []
     fast = made(QUICK, QUICK, log)
