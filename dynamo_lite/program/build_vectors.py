@@ -59,7 +59,8 @@ LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, on
 class VectorBuilder(StepBuilder):
     """vectors: what is handled as a whole, as Machine has it. asks: the letters that all kernels are asked for with.
     copied: the bases of arrays of which there are two copies, in place of one object; reshaped_copies: those of arrays
-    that need not have been copied, had they been known to lie packed."""
+    that need not have been copied, had they been known to lie packed; perhaps_apart: of copies, in whose place NumPy
+    may have a view whose elements lie apart."""
 
     def __init__(self, elementwise: Elementwise, asks: str) -> None:
         super().__init__(elementwise)
@@ -67,6 +68,7 @@ class VectorBuilder(StepBuilder):
         self.asks = asks + abi.ASKS_DIVISION
         self.copied: set[int | None] = set()
         self.reshaped_copies: set[int | None] = set()
+        self.perhaps_apart: set[int | None] = set()
         self.rooms = 0
         self.n_tested = 0
 
@@ -87,6 +89,11 @@ class VectorBuilder(StepBuilder):
                 if source.ordered is None:
                     raise NotCompiled("a ravel of axes that lie in another order")
                 self.vectors |= source.ordered
+            one = len(source.sizes) == 1
+            packed = source.strides[0].number == source.dtype.itemsize if one else source.packed
+            if not packed or source.ordered is None:
+                source = self.packed_together(source)
+                self.perhaps_apart |= set() if step.kwargs == _IN_ORDER[0] else {source.base}
             frame.registers[step.dsts[0]] = self.reshaped(source, (-1,), frame)
         elif step.function is np.ndarray.flatten and step.kwargs == (("order", "C"),) and len(step.args) == 1:
             frame.registers[step.dsts[0]] = self.reshaped(self.copy_of(step.args[0], frame), (-1,), frame)
@@ -123,21 +130,20 @@ class VectorBuilder(StepBuilder):
         return copy
 
     def reshaped(self, source: Array, shape: Sequence[Any], frame: Frame) -> Array:
-        """An array in another shape, of which NumPy makes a view where it lies packed in C order; -1: what is left.
+        """An array in another shape, of which NumPy makes a view where its elements are evenly apart; -1: what is left.
 
-        Where it need not lie so, this is a copy, which nobody may tell from a view: neither is written.
+        Of a matrix that need not lie packed in C order this is a copy, in one axis, which nobody may tell from a view:
+        neither is written, nor multiplied, since BLAS adds up what lies apart in another order.
         """
         if not 1 <= len(shape) <= MOST_AXES:
             raise NotCompiled("a reshape to many axes")
-        one = len(source.sizes) == 1
-        packed = source.strides[0].number == source.dtype.itemsize if one else source.packed
-        if not packed or source.ordered is None:
-            copy = self.packed_copy(source)
-            if not (one and source.strides[0].number is not None and source.sizes[0].least > 1):
-                self.copied |= {source.base, copy.base}
-                self.reshaped_copies.add(source.base)
-            source = replace(copy, held=None, room=None)
+        if len(source.sizes) > 1 and (not source.packed or source.ordered is None):
+            if len(shape) > 1:
+                raise NotCompiled("a reshape of a matrix that need not lie packed")
+            source = self.packed_together(source)
+            self.perhaps_apart.add(source.base)
         assert source.ordered is not None
+        one = len(source.sizes) == 1
         self.require_short(source.sizes, source.axes)
         if one and tuple(shape) == (-1,):
             return replace(source, held=None, room=None, part=None)
@@ -153,11 +159,23 @@ class VectorBuilder(StepBuilder):
         if len(sizes) > 1 or sizes[0].value is not total.value:
             self.require_size(self.total(sizes), total)
         self.vectors |= source.ordered
-        strides = [self.stride(source.dtype.itemsize)]
+        apart = source.strides[-1] if one else self.stride(source.dtype.itemsize)
+        if sum(size.most > 1 for size in sizes) > 1:
+            self.decline_reversed(replace(source, strides=(apart,)))
+        strides = [apart]
         for length in sizes[:0:-1]:
             strides.insert(0, self.op("multiply", strides[0], length.value))
         parts = (tuple(sizes), tuple(strides), tuple(axes))
-        return Array(source.first, *parts, source.base, ordered=source.ordered, packed=True)
+        packed = apart.number == source.dtype.itemsize
+        return Array(source.first, *parts, source.base, ordered=source.ordered, packed=packed)
+
+    def packed_together(self, source: Array) -> Array:
+        """A copy of what need not lie packed in C order, which may stand for the array where it does."""
+        copy = self.packed_copy(source)
+        if not (len(source.sizes) == 1 and source.strides[0].number is not None and source.sizes[0].least > 1):
+            self.copied |= {source.base, copy.base}
+            self.reshaped_copies.add(source.base)
+        return replace(copy, held=None, room=None)
 
     def ravelled(self, operand: Any, frame: Frame) -> Array:
         """An operand that is an array; a single element as a vector of one."""
@@ -182,6 +200,8 @@ class VectorBuilder(StepBuilder):
         if class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
             raise NotCompiled(f"a product of {dtype}")
         a, b = (self.array(arg, frame) for arg in step.args)
+        if not self.perhaps_apart.isdisjoint((a.base, b.base)):
+            raise NotCompiled("a product of what may lie apart in NumPy")
         if any(len(operand.sizes) > 2 for operand in (a, b)):
             raise NotCompiled("a product of what are no vectors or matrices")
         a, b = (self.cast_array(operand, dtype) for operand in (a, b))

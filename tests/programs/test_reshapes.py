@@ -85,6 +85,48 @@ def test_they_run_natively(compiler: Callable[..., Any], function: Any) -> None:
     assert len(explanation.graphs) == 1
 
 
+def rows_times(a: Any, b: Any, out: Any) -> Any:
+    for i in range(len(out)):
+        out[i] = a[:, i].reshape(1, -1) @ b
+    return out
+
+
+def columns_times(a: Any, b: Any, out: Any) -> Any:
+    for i in range(len(out)):
+        x = a[:, i].reshape(-1, 1)
+        out[i] = x.T @ b + (a[:, i][::-1].reshape(1, -1) @ b)
+    return out
+
+
+def dots(a: Any, b: Any, out: Any) -> Any:
+    for i in range(len(out)):
+        out[i] = np.dot(a[:, i].reshape(-1), b) + a[:, i].ravel() @ b - a[:, i].ravel(order="K") @ b
+    return out
+
+
+def blocks_times(a: Any, b: Any, out: Any) -> Any:
+    for i in range(len(out)):
+        out[i] = (a[:, i].reshape(2, -1) @ b[: len(b) // 2]).sum()
+    return out
+
+
+def parts_summed(a: Any, b: Any, out: Any) -> Any:
+    for i in range(len(out)):
+        out[i] = a.T[i : i + 2].reshape(2, -1).sum(axis=-1)[0] + a[:, ::2].reshape(-1) @ np.tile(b[:, 0], 2)
+    return out
+
+
+@pytest.mark.parametrize("n", [48, 300])
+@pytest.mark.parametrize("function", [rows_times, columns_times, dots, blocks_times, parts_summed])
+def test_elements_that_lie_apart_are_multiplied_so(
+    compiler: Callable[..., Any], backend: str, function: Any, n: int
+) -> None:
+    """NumPy reshapes a column by a view, and BLAS adds up what lies apart in another order than what lies packed."""
+    rng = np.random.default_rng(n)
+    arrays = rng.random((n, 4)), rng.random((n, 2)), np.zeros((3, 2))
+    require_equal(function, copies_of(*arrays), compile=compiler, compile_options={"backend": backend, **OPTIONS})
+
+
 LISTED = [
     lambda x: x[[0, 2]] * 2,
     lambda x: x[:, [0, -1]] + 1,
