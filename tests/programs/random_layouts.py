@@ -1,5 +1,5 @@
-"""Random loops that view parts of arrays in several layouts, and hand them to what computes by how they lie: BLAS, sums,
-functions of NumPy's. Sizes are such that BLAS and NumPy's sums go by blocks."""
+"""Random loops that view parts of arrays in several layouts, and hand them to what computes by how they lie: BLAS,
+sums, functions of NumPy's. Sizes are such that BLAS and NumPy's sums go by blocks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ USES = (
     *("{x}.mean(axis=-1)", "{x}.var()", "{x}.std(axis=0)", "{x}.prod()", "np.cumsum({x}, axis=0)", "np.exp({x})"),
     *("{x} ** 3.5", "np.linalg.norm({x})", "np.inner({x}, {x})", "np.outer({x}, {x})", "b @ {x}", "{x} @ b.T"),
     *("np.einsum('...i,...i->...', {x}, {x})", "np.max({x}, axis=0)", "np.argmax({x})", "np.sort({x})"),
-    *("np.dot({x}.ravel(), {x}.ravel())", "np.median({x})", "np.tanh({x}).sum(axis=0)", "np.convolve({x}.ravel(), w[:3])"),
+    *("np.dot({x}.ravel(), {x}.ravel())", "np.median({x})", "np.tanh({x}).sum(axis=0)"),
+    "np.convolve({x}.ravel(), w[:3])",
 )
+# What lies apart, is reshaped, and multiplied: BLAS adds up in another order then.
+APART, RESHAPES = ("a[:, i]", "w", "a[:, i][::2]", "a.T[i]", "c[i, :, 2]"), VIEWS[1:6]
+PRODUCTS = ("{x} @ v[: {x}.shape[-1]]", "np.dot({x}, v[: {x}.shape[-1]])", "{x} @ {x}.T")
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "packed": lambda x: x,
     "fortran": np.asfortranarray,
@@ -41,13 +45,17 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 
 def source(seed: int) -> str:
-    """A function of four arrays, numbers that it fills, and how many."""
+    """A function of five arrays, numbers that it fills, and how many."""
     rng = random.Random(seed)
-    lines, x = [f"x = {rng.choice(PARTS)}"], "x"
-    lines += [f"x = {rng.choice(VIEWS).format(x=x)}" for _ in range(rng.randrange(3))]
-    lines += [f"y = {rng.choice(USES).format(x=x)}", "out[i] += np.sum(y) * 1e-3", "s = s + out[i]"]
+    if rng.random() < 0.3:
+        parts, views, uses = APART, RESHAPES, PRODUCTS
+    else:
+        parts, views, uses = PARTS, VIEWS, USES
+    lines = [f"x = {rng.choice(parts)}"]
+    lines += [f"x = {rng.choice(views).format(x='x')}" for _ in range(rng.randrange(3))]
+    lines += [f"y = {rng.choice(uses).format(x='x')}", "out[i] += np.sum(y) * 1e-3", "s = s + out[i]"]
     body = "\n        ".join(lines)
-    return f"def f(a, b, c, w, out, n):\n    s = 0.0\n    for i in range(n):\n        {body}\n    return s, y, x\n"
+    return f"def f(a, b, c, w, v, out, n):\n    s = 0.0\n    for i in range(n):\n        {body}\n    return s, y\n"
 
 
 def arguments(seed: int, height: int) -> tuple[Any, ...]:
@@ -55,7 +63,7 @@ def arguments(seed: int, height: int) -> tuple[Any, ...]:
     rng, choices = np.random.default_rng(seed), random.Random(seed * 1000 + height)
     raw = rng.random((height, 6)), rng.random((6, height)), rng.random((4, height, 6)), rng.random(height)
     laid = [LAYOUTS[choices.choice(list(LAYOUTS)) if choices.random() < 0.6 else "packed"](one) for one in raw]
-    return *laid, np.zeros(3), 3
+    return *laid, rng.random((6 * height, 3)), np.zeros(3), 3
 
 
 __all__ = ["arguments", "function", "source"]
