@@ -161,7 +161,7 @@ def _start_stress() -> None:
 
 
 def _explain(options: Options, program: list[str]) -> int:
-    watched = watch(policy.AT_ONCE)
+    watched = watch(policy.EXPLAINED)
     return _execute_watched(_target(options, program), watched, partial(report_at_exit, explain=True))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -105,3 +106,16 @@ def test_explain(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "in f\nin f\n")
     assert "Graph 0 from" in done.stderr and "[output]" in done.stderr
     assert "\ndynamo_lite: " in done.stderr
+
+
+def test_explain_takes_no_more_than_the_program_by_much(tmp_path: Path) -> None:
+    """A loop whose rounds break the graph is entered now and then, not in each of them."""
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\n\n\ndef rare(data):\n    total, seen = 0.0, {}\n    for i, v in enumerate(data):\n"
+        "        total += v * v\n        if v > 0.99999:\n            print('large', i)\n            seen[i] = v\n"
+        "        total += seen.get(i, 0.0)\n    return total\n\n\n"
+        "rare(np.random.default_rng(0).random(200_000))\n"
+    )
+    done = run("-m", "dynamo_lite", "explain", "program.py", cwd=tmp_path)
+    entered = re.search(r"running loops entered (\d+) times", done.stderr)
+    assert entered is not None and 0 < int(entered[1]) < 20_000
