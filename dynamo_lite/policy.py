@@ -259,6 +259,7 @@ class Budget:
         self._saved = 0.0  # the most that was saved at any question
         self._tries: dict[Hashable, float] = {}  # attempts since then, by the function they were of
         self._pace = 1.0  # of this machine: what takes a second by the thresholds takes so many here
+        self.refused: set[Hashable] = set()  # functions that had to wait; None: the compiler
 
     def imported(self, seconds: float, usual: float) -> None:
         """An import that takes `usual` CPU seconds by the thresholds has taken so many here: on a slower machine all
@@ -326,7 +327,10 @@ class Budget:
         if saved > self._saved:
             self._saved = saved
             self._tries.clear()
-        return self._missing(cost, saved, goes_on, of, share) <= 0.0
+        allowed = self._missing(cost, saved, goes_on, of, share) <= 0.0
+        if not allowed:
+            self.refused.add(of)
+        return allowed
 
     def wait(
         self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False, of: Hashable = None, share: float = 1.0

@@ -86,19 +86,55 @@ def describe_watch(watch: Watch | None) -> str:
     ran = time.process_time()
     failed = "" if watch is None else "".join(f"\n  {text} ({n} times)" for text, n in watch.failures.items())
     if watch is None or watch.compilation is None:
-        return f"dynamo_lite: {ran:.2f} s of CPU time; nothing took long enough to be compiled{failed}"
+        places = [] if watch is None else _plain_places(watch, _LONG)
+        what = "nothing was compiled" if places else "nothing took long enough to be compiled"
+        return "\n".join([f"dynamo_lite: {ran:.2f} s of CPU time; {what}", *places]) + failed
     stats = watch.compilation.stats()
-    lines = [
+    line = (
         f"dynamo_lite: {ran:.2f} s of CPU time, {watch.budget.spent:.2f} s of it compiling {stats['compiles']} "
         f"segments; {stats['native_calls']} native calls, running loops entered {watch.loops_entered} times"
         + (f"; calls took {watch.saved():.2f} s less than plainly" if watch.saved() > 0.01 else "")
-    ]
-    reasons = watch.compilation.reasons()
-    for seconds, filename, line, name in watch.plain_places()[:3]:
-        if seconds >= 0.05:
-            why = next((text for (file, at), text in reasons.items() if file == filename and at == line), "")
-            waited = "compiling had to wait (option run_budget)" if watch.put_off else ""
-            lines.append(
-                f"  {filename}:{line} {name}: {seconds:.2f} s plainly{': ' if why or waited else ''}{why or waited}"
-            )
-    return "\n".join(lines) + failed
+    )
+    return "\n".join([line, *_plain_places(watch, _SOME)]) + failed
+
+
+_SOME = 0.05  # seconds of plain time that are said of a place
+_LONG = 0.5  # so where nothing was compiled
+_SHOWN = 3  # places
+
+
+def _plain_places(watch: Watch, least: float) -> list[str]:
+    """A line for each function in which most plain time went: of its loops one stands for it that has half of that."""
+    functions: dict[tuple[str, str], list[tuple[float, str, int, str]]] = {}
+    for place in watch.plain_places():
+        functions.setdefault((place[1], place[3].removeprefix(_LOOP)), []).append(place)
+    lines = []
+    for places in list(functions.values())[:_SHOWN]:
+        most = places[0][0]
+        if most >= least:
+            shown = next((one for one in places if one[3].startswith(_LOOP) and one[0] >= most / 2), places[0])
+            whys = (_why_plain(watch, place) for place in (shown, *places))
+            why = next((text for text in whys if text), "")
+            lines.append(f"  {shown[1]}:{shown[2]} {shown[3]}: {shown[0]:.2f} s plainly{': ' if why else ''}{why}")
+    return lines
+
+
+_LOOP = "a loop of "
+
+
+def _why_plain(watch: Watch, place: tuple[float, str, int, str]) -> str:
+    """Why a place ran plainly, as far as is known."""
+    _, file, line, name = place
+    if watch.compilation is not None and (why := watch.compilation.reasons().get((file, line))):
+        return why
+    known = ((at, qualname, position[0], round_) for (at, qualname, _, position), round_ in watch.rounds.items())
+    rounds = [round_ for *at, round_ in known if at == [file, name.removeprefix(_LOOP), line]]
+    if any(watch.opaque.get(round_) for round_ in rounds):
+        return "each of its rounds breaks the graph, and what is in between is too short to gain"
+    polls = [poll for poll, *at in watch.entries if at == [file, line, name]]
+    if any(round_.loses for round_ in rounds) or any(row[4] for poll in polls for row in poll.times):
+        return "it took longer when it was compiled"
+    of = next((at for _, *at, qualname in watch.entries if [at[0], qualname] == [file, name.removeprefix(_LOOP)]), None)
+    if (watch.compilation is None and None in watch.budget.refused) or (of and tuple(of) in watch.budget.refused):
+        return "compiling had to wait (option run_budget)"
+    return ""

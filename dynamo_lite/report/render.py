@@ -1,7 +1,8 @@
 """An Explanation as text, JSON or HTML; pure functions of its records.
 
-The text answers, in this order: what ran natively, where the graphs break (place, source line, reason, what to do),
-what the compiled versions rely on (guards, in words), what was compiled again, and where compile time went.
+The text answers, in this order: what became of the function, and of its loops, where the graphs break (place, source
+line, reason, what to do), what calls took, what was compiled again, where compile time went; then each graph, with what
+it relies on (guards, in words).
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ def to_text(explanation: Explanation) -> str:
     """The explanation for a terminal."""
     sections = [
         _heading(explanation),
-        *(_graph(number, graph) for number, graph in enumerate(explanation.graphs)),
         _loops(explanation),
         _breaks("Graph breaks", explanation.breaks),
         _breaks("Left to plain Python", _noteworthy(explanation)),
@@ -30,6 +30,7 @@ def to_text(explanation: Explanation) -> str:
         _recompiles(explanation),
         _timings(explanation),
         _stats(explanation),
+        *(_graph(number, graph) for number, graph in enumerate(explanation.graphs)),
     ]
     return "\n\n".join(section for section in sections if section)
 
@@ -81,17 +82,6 @@ def to_html_fragment(explanation: Explanation) -> str:
     parts = [f"<style>{_STYLE}</style>", '<div class="dynamo-lite">', f"<h3>{html.escape(explanation.function)}</h3>"]
     place = _place(explanation.filename, explanation.line)
     parts.append(f"<p>{html.escape(place)}{': ' if place else ''}{html.escape(summary(explanation))}</p>")
-    for number, graph in enumerate(explanation.graphs):
-        parts.append(f"<details open><summary>{html.escape(_graph_title(number, graph))}</summary>")
-        parts.append(f"<pre>{html.escape(graph.text)}</pre>")
-        if _sizes(graph):
-            parts.append(f"<p>{html.escape(_sizes(graph))}</p>")
-        parts.extend(f"<p>{html.escape(line)}</p>" for line in _declines(graph))
-        if graph.guards:
-            parts.append(f"<details><summary>used again while ({len(graph.guards)} guards)</summary><ul>")
-            parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
-            parts.append("</ul></details>")
-        parts.append("</details>")
     if explanation.loops:
         loops = (
             (f"{_place(one.filename, one.line)} in {one.function}", _loop(one), one.hint) for one in explanation.loops
@@ -114,6 +104,17 @@ def to_html_fragment(explanation: Explanation) -> str:
     if explanation.stats:
         rows = [(name.replace("_", " "), f"{value:g}") for name, value in explanation.stats]
         parts.append("<h4>Calls</h4>" + _html_table(["counter", "value"], rows))
+    for number, graph in enumerate(explanation.graphs):
+        parts.append(f"<details open><summary>{html.escape(_graph_title(number, graph))}</summary>")
+        parts.append(f"<pre>{html.escape(graph.text)}</pre>")
+        if _sizes(graph):
+            parts.append(f"<p>{html.escape(_sizes(graph))}</p>")
+        parts.extend(f"<p>{html.escape(line)}</p>" for line in _declines(graph))
+        if graph.guards:
+            parts.append(f"<details><summary>used again while ({len(graph.guards)} guards)</summary><ul>")
+            parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
+            parts.append("</ul></details>")
+        parts.append("</details>")
     parts.append("</div>")
     return "\n".join(parts)
 
@@ -132,7 +133,7 @@ def _heading(explanation: Explanation) -> str:
 
 def _graph_title(number: int, graph: GraphRecord) -> str:
     place = _place(graph.filename, graph.line)
-    where = f" from {place}" if place else ""
+    where = f" from {place}{f' in {graph.function}' if graph.function else ''}" if place else ""
     if not graph.natively:
         return f"Graph {number}{where}: runs in plain NumPy ({graph.why_plain or 'backend ' + graph.backend})"
     work = [_count(graph.kernels, "fused kernel")]

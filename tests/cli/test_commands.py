@@ -66,6 +66,17 @@ def test_what_is_no_program_is_said_in_one_line(arguments: list[str], tmp_path: 
     assert ours.stderr.split(":")[0] == theirs.stderr.split(":")[0]
 
 
+@pytest.mark.parametrize("arguments", [["doctor"], ["run", "program.py"], ["breaks"]])
+def test_a_wrong_variable_is_said_in_one_line(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import sys\nsys.exit(3)\n")
+    wrong = {"DYNAMO_LITE_NUM_THREADS": "two"}
+    done = run("-m", "dynamo_lite", *arguments, cwd=tmp_path, **wrong)
+    said = "python -m dynamo_lite: DYNAMO_LITE_NUM_THREADS='two': expected a whole number\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    done = run("-c", "import dynamo_lite", cwd=tmp_path, **wrong)
+    assert done.returncode == 1 and "dynamo_lite.errors.ConfigError: DYNAMO_LITE_NUM_THREADS" in done.stderr
+
+
 def test_a_reader_may_stop_reading(tmp_path: Path) -> None:
     command = f'"{sys.executable}" -m dynamo_lite breaks | exit'
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)

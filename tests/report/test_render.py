@@ -67,17 +67,6 @@ EXPLANATION = Explanation(
 TEXT = """\
 model.forward (model.py:10): 2 graphs, 1 fused kernel, 1 break, 1 of the graphs in plain NumPy
 
-Graph 0 from model.py:11: 1 operation, 1 fused kernel, backend numba
-    %x: float64[s0]
-    %multiply: float64[s0] = multiply(%x, 2.0)
-  is used again while
-    x is a float64 array with 1 axis
-    self.train is False
-
-Graph 1 from model.py:13: runs in plain NumPy (one call of NumPy)
-    %x: float64[s0]
-    %sort: float64[s0] = sort(%x)
-
 Graph breaks
   model.py:12 in model.forward  [data-dependent-branch]
       if x.sum() > 0 and <b>:
@@ -91,7 +80,18 @@ Compiled again
 
 Compile time 255.0 ms: capture 5.0 ms, backend 250.0 ms
 
-Calls so far: hits 3, native calls 5"""
+Calls so far: hits 3, native calls 5
+
+Graph 0 from model.py:11 in model.forward: 1 operation, 1 fused kernel, backend numba
+    %x: float64[s0]
+    %multiply: float64[s0] = multiply(%x, 2.0)
+  is used again while
+    x is a float64 array with 1 axis
+    self.train is False
+
+Graph 1 from model.py:13 in model.forward: runs in plain NumPy (one call of NumPy)
+    %x: float64[s0]
+    %sort: float64[s0] = sort(%x)"""
 
 
 def test_text() -> None:
