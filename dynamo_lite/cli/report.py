@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.shadows import own_modules
@@ -42,8 +43,7 @@ def report_frames_at_exit() -> None:
     def report() -> None:
         if os.getpid() == process:
             stress.disable()
-            sys.stdout.flush()
-            print(describe_frames(stress.frame_statistics()), file=sys.stderr, flush=True)
+            _say(describe_frames(stress.frame_statistics()))
 
     # Registered before the program starts, so it runs after everything that the program registers. The hook goes first:
     # a C function, so that no frame of ours is seen.
@@ -68,17 +68,26 @@ def report_at_exit(program: Program, explain: bool = False) -> None:
     def report() -> None:
         if os.getpid() == process:
             program.end()
-            sys.stdout.flush()
             if program.refusal:
-                print(f"dynamo_lite: every function ran as plain Python: {program.refusal}", file=sys.stderr)
+                _say(f"dynamo_lite: every function ran as plain Python: {program.refusal}")
                 return
             compilation = program.watch.compilation if program.watch is not None else None
             with own_modules:
                 if explain and compilation is not None:
-                    print(compilation.explanation(), end="\n\n", file=sys.stderr)
-                print(describe_watch(program.watch), file=sys.stderr, flush=True)
+                    _say(f"{compilation.explanation()}\n")
+                _say(describe_watch(program.watch))
 
     atexit.register(report)
+
+
+def _say(text: str) -> None:
+    """Write to stderr, behind what the program has written. What stdout does not take Python itself says later."""
+    with suppress(OSError, ValueError):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            print(text, file=sys.stderr, flush=True)
 
 
 def describe_watch(watch: Watch | None) -> str:

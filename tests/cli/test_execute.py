@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,70 @@ def test_like_python(name: str, as_module: bool, tmp_path: Path) -> None:
     assert ours.stdout == plain.stdout
     assert without_module_frames(stderr) == without_module_frames(plain.stderr)
     assert ours.returncode == plain.returncode
+
+
+ENDS = {
+    "interrupted": (
+        "import atexit, os, signal, sys, time\natexit.register(lambda: print(sys.last_type, sys.last_traceback.tb_lineno))\n"
+        "def f():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(9)\n\n\nf()\n"
+    ),
+    "interrupted_otherwise": "class Stop(KeyboardInterrupt):\n    pass\n\n\nraise Stop('here')\n",
+    "last": "import atexit, sys\natexit.register(lambda: print(repr(sys.last_value), sys.last_traceback.tb_lineno))\n1 / 0\n",
+    "writes": "print('text')\n",
+    "writes_much": "for i in range(20_000):\n    print(i, 'text')\n",
+    "writes_all": "import sys\nprint('text')\nsys.stdout.flush()\n",
+    "hooks": "import sys\ndef hook(*args):\n    print(len(args))\nsys.excepthook = hook\nraise ValueError\n",
+}
+_OF_PIPES = ("writes", "writes_much", "writes_all")
+
+
+@pytest.mark.parametrize(
+    ("name", "behind"),
+    [
+        *((name, "") for name in ENDS),
+        *(
+            (name, behind)
+            for name in _OF_PIPES
+            for behind in (" > /dev/full", " | exit", " | head -n 1", " >&-", " 2>&-")
+        ),
+    ],
+)
+def test_it_ends_like_python(name: str, behind: str, tmp_path: Path) -> None:
+    """By the same signal or exit status, with the same said of what could not be written, and all said behind it."""
+    (tmp_path / "program.py").write_text(f"import numpy\n{ENDS[name]}")
+
+    def ended(command: str) -> tuple[str, str, str]:
+        shell = f'{{ "{sys.executable}" {command} program.py; echo "status $?" > status; }}{behind}'
+        done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        stderr = re.sub(r"dynamo_lite: .*\n", "", done.stderr)
+        return done.stdout, stderr, (tmp_path / "status").read_text()
+
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    plain = ended("")
+    assert ended("-m dynamo_lite run -q") == plain
+    assert ended("-m dynamo_lite run") == plain
+
+
+def test_interrupted_it_dies_by_that_signal(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(ENDS["interrupted"])
+    assert run("-m", "dynamo_lite", "run", "program.py", cwd=tmp_path).returncode == -signal.SIGINT
+
+
+@pytest.mark.parametrize(
+    "ends", ["1 / 0", "raise SystemExit('no good')", "raise SystemExit(3)", "x = 1", "raise KeyboardInterrupt"]
+)
+def test_a_prompt_follows(ends: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(f"def f():\n    y = 2\n    {ends}\n\n\nf()\n")
+    asked = "import sys; print(getattr(sys, 'last_value', 0).__repr__(), f.__name__)\n"
+    asked += "print(getattr(sys, 'last_traceback', f) and [name for name in globals() if name[0] != '_'])\n"
+
+    def ended(*command: str) -> tuple[str, str, int]:
+        done = subprocess.run(
+            [sys.executable, "-i", *command, "program.py"], cwd=tmp_path, input=asked, capture_output=True, text=True
+        )
+        return done.stdout, done.stderr, done.returncode
+
+    assert ended("-m", "dynamo_lite", "run", "-q") == ended()
 
 
 def test_a_script_begins_with_the_names_that_python_gives_it(tmp_path: Path) -> None:
@@ -176,7 +241,8 @@ def test_compiling_takes_no_more_than_its_share(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text(HELPER)
     done = run("-m", "dynamo_lite", "run", "long.py", cwd=tmp_path)
     assert done.stdout == "(True, (20000,))\n"
-    assert "nothing took long enough" in done.stderr  # importing the compiler alone would take more
+    assert "nothing was compiled" in done.stderr  # importing the compiler alone would take more
+    assert "compiling had to wait (option run_budget)" in done.stderr
 
 
 def test_a_module_that_does_not_compile(tmp_path: Path) -> None:
