@@ -31,7 +31,7 @@ _BACKENDS = ("numba", "c", "reference")  # which need not be looked for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. A program that is run ends as it would by itself (what it raises passes through)."""
+    """Run one command; the exit code. A program ends as it would by itself: what it raises passes through."""
     own, program = split(list(sys.argv[1:] if arguments is None else arguments))
     options = _plain_target(own) or _parser().parse_args(own)
     command: Callable[[Options, list[str]], int] = options.command
