@@ -696,6 +696,7 @@ class Compilation:
             numpy_calls=_count(segment.program, Call),
             guards=tuple(map(GuardRecord, segment.guards.sentences())),
             sizes=(segment.entry.least, segment.entry.most),
+            any_size=tuple(one.name for i, one in enumerate(graph.inputs) if segment.entry.unsized >> i & 1),
             iterations=_condition(segment),
             declines=tuple(getattr(segment.program, "declines", {}).items()),
         )

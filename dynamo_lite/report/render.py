@@ -11,7 +11,7 @@ import dataclasses
 import html
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # records.py imports this module for Explanation.__str__
@@ -96,8 +96,7 @@ def to_html_fragment(explanation: Explanation) -> str:
         rows = [(f"{one.function} ({_place(one.filename, one.line)})", _trial(one)) for one in explanation.trials]
         parts.append("<h4>A call, as timed</h4>" + _html_table(["what", "took"], rows))
     if explanation.recompiles:
-        rows = [(f"{record.function} [{record.segment}]", record.reason) for record in explanation.recompiles]
-        parts.append("<h4>Compiled again</h4>" + _html_table(["what", "because"], rows))
+        parts.append("<h4>Compiled again</h4>" + _html_table(["what", "because"], _compiled_again(explanation)))
     if explanation.timings:
         rows = [(stage, _duration(seconds)) for stage, seconds in explanation.timings.items()]
         parts.append("<h4>Compile time</h4>" + _html_table(["stage", "time"], rows))
@@ -148,7 +147,8 @@ def _sizes(graph: GraphRecord) -> str:
     """For which sizes and iterations it runs natively; empty when for all."""
     least, most = graph.sizes
     bounds = [f"at least {least}"] * (least > 0) + [f"at most {most}"] * (most < sys.maxsize)
-    parts = [f"for inputs of {' and '.join(bounds)} elements"] * bool(bounds)
+    others = f" ({', '.join(graph.any_size)} may have any size)" if graph.any_size else ""
+    parts = [f"for inputs of {' and '.join(bounds)} elements{others}"] * bool(bounds)
     parts += [f"where {graph.iterations}"] * bool(graph.iterations)
     return f"runs {', '.join(parts)}; plain NumPy is as fast for others, and runs them" if parts else ""
 
@@ -241,11 +241,16 @@ def _trials(explanation: Explanation) -> str:
 def _recompiles(explanation: Explanation) -> str:
     if not explanation.recompiles:
         return ""
-    lines = ["Compiled again"]
+    lines = [f"  {what}: {because}" for what, because in _compiled_again(explanation)]
+    return "\n".join(["Compiled again", *lines])
+
+
+def _compiled_again(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    """What was compiled again, by its line where it does not begin with the function; and why."""
+    places = {(graph.function, graph.segment): _place(graph.filename, graph.line) for graph in explanation.graphs}
     for record in explanation.recompiles:
-        segment = f" after break {record.segment}" if record.segment else ""
-        lines.append(f"  {record.function}{segment}: {record.reason}")
-    return "\n".join(lines)
+        place = places.get((record.function, record.segment), "a graph break") if record.segment else ""
+        yield f"{record.function}{f' from {place} on' if place else ''}", record.reason
 
 
 def _timings(explanation: Explanation) -> str:
