@@ -260,7 +260,7 @@ static PyMemberDef entry_members[] = {
     {"restart", T_OBJECT, offsetof(DlEntry, restart), 0, "gives a function's code that comes back at a back edge; or None"},
     {"at_loop", T_BOOL, offsetof(DlEntry, at_loop), 0, "whether it begins with an iteration of a loop"},
     {"calls_python", T_BOOL, offsetof(DlEntry, calls_python), READONLY, "whether residual may call Python functions"},
-    {"defers", T_BYTE, offsetof(DlEntry, defers), 0, "1: interrupts wait while residual code of exits runs, 2: while any does"},
+    {"defers", T_BYTE, offsetof(DlEntry, defers), 0, "1: interrupts wait while residual code of exits runs, 2: of any"},
     {"polled", T_BOOL, offsetof(DlEntry, polled), 0, "whether the function's code comes back at back edges by itself"},
     {"judged", T_BOOL, offsetof(DlEntry, judged), 0, "whether calls that begin with it are timed, and rest where they lose"},
     {"least", T_PYSSIZET, offsetof(DlEntry, least), 0, "fewest elements of the largest input for which it runs"},

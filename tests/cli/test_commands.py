@@ -42,6 +42,13 @@ def test_wrong_command_line(arguments: list[str], capsys: pytest.CaptureFixture[
     assert "usage: python -m dynamo_lite" in capsys.readouterr().err
 
 
+def test_what_commands_there_are_is_said_without_any(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([])
+    said = capsys.readouterr().err
+    assert all(f"\n    {name} " in said for name in ("run", "explain", "doctor", "backends", "breaks"))
+
+
 def test_a_missing_script_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["run", "missing.py"])

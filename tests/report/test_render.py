@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html.parser
 import json
 import pickle
@@ -158,6 +159,26 @@ def test_html_is_balanced_and_escapes_source(page: str) -> None:
     assert "if x.sum() > 0 and <b>:" in text
     assert "self.train is False" in text
     assert "<script" not in page and "http" not in page
+
+
+def test_what_was_compiled_again_is_named_by_its_line() -> None:
+    again = CompileRecord("model.forward", 1, "x has 2 axes", (("capture", 0.001),))
+    text = str(dataclasses.replace(EXPLANATION, compiles=(*EXPLANATION.compiles, again)))
+    assert "\n  model.forward: self.train is False\n  model.forward from model.py:13 on: x has 2 axes\n" in text
+
+
+def test_what_another_guard_says_too_is_said_once() -> None:
+    class Scaled:
+        factor = 2.0
+
+    def scaled(by: Scaled, x: np.ndarray[Any, Any]) -> Any:
+        return x * by.factor + np.sqrt(x)
+
+    (graph,) = dynamo_lite.explain(scaled, options={"cost_model": False})(Scaled(), np.ones(5)).graphs
+    said = [guard.text for guard in graph.guards]
+    assert len(set(said)) == len(said)
+    assert not [one for one in said if f"{one}, and that class is unchanged" in said]
+    assert [one for one in said if one.endswith(", and that class is unchanged")]
 
 
 def test_explanation_pickles() -> None:
