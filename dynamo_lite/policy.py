@@ -170,7 +170,9 @@ AT_ONCE = Thresholds(
     least_piece=0.0,
 )  # everything is compiled at its second call or round
 # So for `explain`; but most rounds of a loop run plainly whose compiled ones take much longer, as under `run`.
-EXPLAINED = replace(AT_ONCE, hot_loop=1e-9, rounds_judged=1_000_000, sampled_rounds=0.0, first_patience=0.02)
+EXPLAINED = replace(
+    AT_ONCE, heart_waits=0, hot_loop=1e-9, rounds_judged=1_000_000, sampled_rounds=0.0, first_patience=0.02
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def report_at_exit(program: Program, explain: bool = False) -> None:
             with own_modules:
                 if explain and compilation is not None:
                     _say(f"{compilation.explanation()}\n")
-                _say(describe_watch(program.watch))
+                _say(describe_watch(program.watch, explain))
 
     atexit.register(report)
 
@@ -90,14 +90,16 @@ def _say(text: str) -> None:
             print(text, file=sys.stderr, flush=True)
 
 
-def describe_watch(watch: Watch | None) -> str:
-    """What was compiled and what that took; then the places where most plain time went, and why they are plain."""
+def describe_watch(watch: Watch | None, at_once: bool = False) -> str:
+    """What was compiled and what that took; then the places where most plain time went, and why they are plain.
+    at_once: all was to be compiled, and nothing had to take long."""
     ran, passed = time.process_time(), time.perf_counter() - _BEGAN
     clock = f"{ran:.2f} s of CPU time{f' in {passed:.2f} s' if passed > 1.1 * ran + 0.1 else ''}"
     failed = "" if watch is None else "".join(f"\n  {text} ({n} times)" for text, n in watch.failures.items())
     if watch is None or watch.compilation is None:
         places = [] if watch is None else _plain_places(watch, _LONG)
-        what = "nothing was compiled" if places else "nothing took long enough to be compiled"
+        short = "there was nothing to compile" if at_once else "nothing took long enough to be compiled"
+        what = "nothing was compiled" if places else short
         return "\n".join([f"dynamo_lite: {clock}; {what}", *places]) + failed
     stats = watch.compilation.stats()
     line = (

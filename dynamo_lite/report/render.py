@@ -52,8 +52,9 @@ def summary(explanation: Explanation) -> str:
 
 
 def _is_uncalled(explanation: Explanation) -> bool:
-    """Whether there was no call to learn from, of a function that can be compiled at all."""
-    return not explanation.graphs and not explanation.skips and not any(dict(explanation.stats or [("", 1)]).values())
+    """Whether there was no call to learn from, of a function that can be compiled: a whole program is not called."""
+    counted = any(dict(explanation.stats or [("", 1)]).values())
+    return bool(explanation.filename) and not explanation.graphs and not explanation.skips and not counted
 
 
 def to_json(explanation: Explanation, indent: int | None = 2) -> str:

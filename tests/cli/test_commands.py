@@ -126,6 +126,23 @@ def test_explain(tmp_path: Path) -> None:
     assert "\ndynamo_lite: " in done.stderr
 
 
+def test_explain_lets_no_loop_wait_for_a_function_that_takes_longer(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\n\n\ndef build(rng):\n    a = rng.standard_normal((300, 300))\n"
+        "    return np.linalg.inv(a @ a.T + 3.0 * np.eye(300))[0] * 2.0 + 1.0\n\n\n"
+        "def solve(x):\n    for k in range(8):\n        x = np.sqrt(x * x + 1.0) - 0.5 * x\n    return x\n\n\n"
+        "print(solve(build(np.random.default_rng(7))).shape)\n"
+    )
+    done = run("-m", "dynamo_lite", "explain", "program.py", cwd=tmp_path)
+    assert "program.py:10 in solve: native" in done.stderr, done.stderr
+
+
+def test_explain_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import numpy as np\n\nprint(np.ones(3))\n")
+    done = run("-m", "dynamo_lite", "explain", "program.py", cwd=tmp_path)
+    assert done.stderr.endswith("; there was nothing to compile\n") and len(done.stderr.splitlines()) == 1
+
+
 def test_explain_takes_no_more_than_the_program_by_much(tmp_path: Path) -> None:
     """A loop whose rounds break the graph is entered now and then, not in each of them."""
     (tmp_path / "program.py").write_text(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import dynamo_lite
+from tests import watched
 from tests.compare import Array
 
 
@@ -18,6 +19,27 @@ def counts(data: Array, seen: dict[int, int]) -> float:
             print("large", i)
         seen[i % 7] = seen[i % 7] + 1
     return total
+
+
+def looked_up(data: Array, seen: dict[int, float]) -> float:
+    total = 0.0
+    for i, v in enumerate(data):
+        total += v * v
+        if v > 0.999:
+            print("large", i)
+            seen[i] = v
+        total += seen.get(i, 0.0)
+    return total
+
+
+def test_what_has_no_name_of_the_users_is_not_named() -> None:
+    """The second segment begins in the loop, with what is left of it on its stack."""
+    made = watched.Watched(looked_up, watched.LOOPS_AT_ONCE, "numba")
+    made.function(np.linspace(0.0, 1.0, 3000), {})
+    assert made.watch.compilation is not None
+    text = str(made.watch.compilation.explanation())
+    assert "the value of the loop's index + a number that is computed is needed" in text
+    assert ".s0" not in text
 
 
 def test_a_loop_that_each_way_leaves(capsys: Any) -> None:
