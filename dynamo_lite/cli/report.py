@@ -98,7 +98,7 @@ def describe_watch(watch: Watch | None, at_once: bool = False) -> str:
     failed = "" if watch is None else "".join(f"\n  {text} ({n} times)" for text, n in watch.failures.items())
     if watch is None or watch.compilation is None:
         places = [] if watch is None else _plain_places(watch, _LONG)
-        short = "there was nothing to compile" if at_once else "nothing took long enough to be compiled"
+        short = _NOTHING if at_once else "nothing took long enough to be compiled"
         what = "nothing was compiled" if places else short
         return "\n".join([f"dynamo_lite: {clock}; {what}", *places]) + failed
     stats = watch.compilation.stats()
@@ -111,6 +111,7 @@ def describe_watch(watch: Watch | None, at_once: bool = False) -> str:
 
 
 _BEGAN = time.perf_counter()
+_NOTHING = "there was nothing to compile, or nothing that takes more than some microseconds"
 _SOME = 0.05  # seconds of plain time that are said of a place
 _LONG = 0.5  # so where nothing was compiled
 _SHOWN = 3  # places
