@@ -172,7 +172,7 @@ AT_ONCE = Thresholds(
 # So for `explain`; but loops take a little time before, so that those around others are entered first, as under `run`,
 # and most rounds of a loop run plainly whose compiled ones take much longer.
 EXPLAINED = replace(
-    AT_ONCE, heart_waits=0, hot_loop=2e-5, rounds_judged=1_000_000, sampled_rounds=0.0, first_patience=0.02
+    AT_ONCE, heart_waits=0, hot_loop=5e-5, rounds_judged=1_000_000, sampled_rounds=0.0, first_patience=0.02
 )
 
 

@@ -130,7 +130,7 @@ def test_explain_lets_no_loop_wait_for_a_function_that_takes_longer(tmp_path: Pa
     (tmp_path / "program.py").write_text(
         "import numpy as np\n\n\ndef build(rng):\n    a = rng.standard_normal((300, 300))\n"
         "    return np.linalg.inv(a @ a.T + 3.0 * np.eye(300))[0] * 2.0 + 1.0\n\n\n"
-        "def solve(x):\n    for k in range(50):\n        x = np.sqrt(x * x + 1.0) - 0.5 * x\n    return x\n\n\n"
+        "def solve(x):\n    for k in range(500):\n        x = np.sqrt(x * x + 1.0) - 0.5 * x\n    return x\n\n\n"
         "print(solve(build(np.random.default_rng(7))).shape)\n"
     )
     done = run("-m", "dynamo_lite", "explain", "program.py", cwd=tmp_path)
@@ -143,11 +143,11 @@ def test_explain_enters_the_loop_around_the_others_first(tmp_path: Path) -> None
         "import numpy as np\n\n\nclass Body:\n    def __init__(self, x):\n        self.x = x\n\n\n"
         "def step(bodies):\n    total = 0.0\n    for a in bodies:\n        for b in bodies:\n"
         "            total += float(np.abs(a.x - b.x).sum())\n    return total\n\n\n"
-        "bodies, total = [Body(np.full(3, float(i))) for i in range(4)], 0.0\n"
+        "bodies, total = [Body(np.full(3, float(i))) for i in range(3)], 0.0\n"
         "for day in range(300):\n    total += step(bodies)\nprint(total)\n"
     )
     done = run("-m", "dynamo_lite", "explain", "program.py", cwd=tmp_path)
-    assert "whole program: 1 graph," in done.stderr and "program.py:18 in <module>: native" in done.stderr, done.stderr
+    assert "program.py:18 in <module>: native" in done.stderr and "loop-goes-on" not in done.stderr, done.stderr
 
 
 def test_explain_of_nothing(tmp_path: Path) -> None:
