@@ -411,8 +411,8 @@ class CacheEntry:
     called. A code object becomes such a function at each call (about 50 ns more), so that the entry keeps nobody's
     cells alive: the form for code with free variables. calls_python False promises that residual calls no Python
     function, so that the frame hook can stay away. With neither program nor residual, calls that pass the guards run
-    plainly, and so do those whose largest input array has fewer than `least` or more than `most` elements, or of whose
-    inputs `pays`, a bool Scalar, is not true.
+    plainly, and so do those whose largest input array, of those without a bit in `unsized`, has fewer than `least` or
+    more than `most` elements, or of whose inputs `pays`, a bool Scalar, is not true.
     exits[k], called like residual but with the number of iterations done before the
     outputs, takes its place where a program ends at exit k, a loop that was left. An entry that an on_miss made is seen
     by that on_miss's calls alone, one added by add_entry() by everybody's. returns: what residual does if that is only
@@ -432,6 +432,7 @@ class CacheEntry:
     most: int
     judged: bool
     defers: int
+    unsized: int
     hits: int
     declines: int
     retired: bool

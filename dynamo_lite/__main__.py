@@ -8,4 +8,6 @@ if __name__ == "__main__":
     hold_collector()
     from dynamo_lite.cli.command import main
 
-    sys.exit(main())
+    code = main()
+    if not sys.flags.inspect:  # else the prompt of `python -i` comes next
+        sys.exit(code)

@@ -432,10 +432,9 @@ class Compilation:
             place = plan.filename, plan.line, plan.function
             if plan.outcome == "paused" and place in self.loops:
                 continue  # what becomes of the others is known
-            message = "" if plan.refused is None else breaks.message(*plan.refused)
-            if plan.refused is None and plan.avoided:
-                message = why.pauses(plan)
-            hint = breaks.REASONS[plan.refused[0]].hint if plan.refused and plan.outcome == "segments" else ""
+            refused = plan.why_refused
+            message = breaks.message(*refused) if refused else why.pauses(plan) if plan.avoided else ""
+            hint = breaks.REASONS[refused[0]].hint if refused and plan.outcome == "segments" else ""
             loop = LoopRecord(plan.filename, plan.line, plan.function, plan.outcome, message, hint)
             self.loops[place] = loop
         record = segment.capture.break_
@@ -642,8 +641,8 @@ class Compilation:
 
     def reasons(self) -> dict[tuple[str, int], str]:
         """Why what stands at a line is plain, or not one program: by file and line."""
-        found = {(record.filename, record.line): record.message for record in self.loops.values() if record.message}
-        found |= {(record.filename, record.line): record.message for record in self.breaks.values()}
+        found = {(record.filename, record.line): record.message for record in self.breaks.values()}
+        found |= {(record.filename, record.line): record.message for record in self.loops.values() if record.message}
         return found | {(record.filename, record.line): record.message for record in self.skips.values()}
 
     def _place(self) -> tuple[str, int]:
@@ -697,6 +696,7 @@ class Compilation:
             numpy_calls=_count(segment.program, Call),
             guards=tuple(map(GuardRecord, segment.guards.sentences())),
             sizes=(segment.entry.least, segment.entry.most),
+            any_size=tuple(one.name for i, one in enumerate(graph.inputs) if segment.entry.unsized >> i & 1),
             iterations=_condition(segment),
             declines=tuple(getattr(segment.program, "declines", {}).items()),
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -287,7 +288,19 @@ def to_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-config = Config.from_environment(os.environ)
+def _of_process() -> Config:
+    """The options that the environment gives. To ``python -m dynamo_lite`` a wrong one is said in a line."""
+    try:
+        return Config.from_environment(os.environ)
+    except ConfigError as error:
+        # NB: the package is imported before its __main__, and sys.argv[0] is "-m" meanwhile.
+        if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].removeprefix("-m") == "dynamo_lite":
+            print(f"python -m dynamo_lite: {error}", file=sys.stderr)
+            raise SystemExit(2) from None
+        raise
+
+
+config = _of_process()
 _compiling: ContextVar[Config] = ContextVar("the options of the function that is being compiled")
 _seconds: ContextVar[dict[str, float] | None] = ContextVar("what compiling it has taken, by stage", default=None)
 

@@ -114,6 +114,7 @@ def compile_segment(
         returns=None if residual is None or capture.ends != "return" else returned(residual.__code__),
     )
     entry.defers = capture.defers
+    entry.unsized = program.schedule.unsized if isinstance(program, _C.Program) else 0
     clock.stage("entry")
     words = GuardsOf(guards, function.__code__)
     log.emit("guards", function.__qualname__, words)

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dynamo_lite import budget
 from dynamo_lite.budget import process_time
 from dynamo_lite.config import config
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,50 +38,54 @@ class Thresholds:
             raise TypeError(f"no threshold {', '.join(given)}")
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
-    budget_stake: float = 0.45  # seconds; of what goes beyond, only a part is there until compiled code has saved some
-    budget_trust: float = 0.6  # seconds, and what was saved; beyond that only time that has passed counts
-    budget_known: float = 4.8  # times as much counts as a loop is known to take that has begun
-    budget_bare: float = 0.08  # and of all time only so much, where no arrays are in reach
-    look_again: float = 1.5  # times the time that has passed, until one looks for them, or for prospects, again
-    least_gain: float = 0.2  # of the time of arrays' segments, by the cost model; where they gain less, less counts
-    long_segments: float = 0.0005  # seconds that these take, together, so that they tell
-    budget_numbers: float = 8.0  # and of one of numbers or small arrays
-    budget_elements: float = 11.0  # and of one of numbers and elements alone, which wins nearly all of it
-    budget_guessed: float = 3.0  # and of what such a one is only guessed to take
-    called_again: int = 3  # calls of a function with such loops, after which as many more are expected
-    small_operation: float = 1.0e-6  # seconds of an operation of NumPy's at most, which then are those of its call
-    element_operation: float = 3.5e-7  # and of an operation on elements, in the mean
-    large_operation: float = 1.0e-5  # and more than so many are those of elements of large arrays
-    numeric_share: float = 0.5  # of what a loop takes, in such innermost ones of what it calls, makes it one of them
-    slight_share: float = 0.05  # and less in one of its own says nothing of it
-    budget_later: float = 0.2  # that part
-    budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts
-    budget_all_tries: int = 6  # and at all of them
-    whole_try: float = 0.06  # seconds that one takes which counts as one; a shorter one, of little code, as a part
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
+    budget_stake: float = 0.45  # seconds; of what goes beyond, only a part is there until compiled code has saved some
+    budget_later: float = 0.2  # that part
+    budget_trust: float = 0.6  # seconds, and what was saved; beyond that only time that has passed counts
+    rest_factor: float = 1.5  # times as much may be spent on the rest of what is compiled in part
+
+    budget_known: float = 4.8  # times as much counts as a loop is known to take that has begun
+    budget_numbers: float = 8.0  # so for a loop of numbers or small arrays
+    budget_elements: float = 11.0  # so for one of numbers and elements alone, which wins nearly all of it
+    budget_guessed: float = 3.0  # times as much counts as a loop of numbers is only guessed to take
+    budget_bare: float = 0.08  # of all time counts, where no arrays are in reach
+    look_again: float = 1.5  # times the time that has passed, until one looks for arrays, or for prospects, again
+    least_gain: float = 0.2  # of the time of arrays' segments, by the cost model; where they gain less, less counts
+    long_segments: float = 0.0005  # seconds that these segments take, together, so that they tell
+    called_again: int = 3  # calls of a function with loops of numbers, after which as many more are expected
+    small_operation: float = 1.0e-6  # seconds of an operation on small arrays at most, which then are those of its call
+    element_operation: float = 3.5e-7  # seconds of an operation on elements at most, in the mean
+    large_operation: float = 1.0e-5  # seconds, more than which an operation on large arrays takes
+    numeric_share: float = 0.5  # of what a loop takes, in innermost loops of numbers that it calls, makes it one, too
+    slight_share: float = 0.05  # and less than so much of it, in one of its own, says nothing of it
     foresight: float = 50.0  # times what a loop of numbers has taken, at most, are expected of its iterator's length
-    foresight_arrays: float = 10.0  # and of others, of which less is won, and the first rounds may have the most to do
+    foresight_arrays: float = 10.0  # so of others, of which less is won, and the first rounds may have the most to do
     as_long: float = 1.0  # times what a loop of numbers has taken, whose end nothing tells, are expected to come
-    rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
-    rest_part: float = 0.2  # or as much of what is known to come, as it is, whatever was spent: a half is a loss
-    next_part: float = 0.1  # and for what else is compiled once the compiler is there
-    rest_of_all: float = 0.3  # and no more, of what has passed and is known to come, for all that was compiled
-    parts_of_all: float = 0.15  # where it is something else
+
+    budget_tries: int = 3  # attempts at one function since more was saved, after which only time that has passed counts
+    budget_all_tries: int = 6  # and attempts at all of them
+    whole_try: float = 0.06  # seconds of an attempt that counts as one; a shorter one, of little code, as a part
+    rest_part: float = 0.2  # of the time known to come, as it is, may go into the rest of what is compiled in part,
+    rest_of_all: float = 0.3  # whatever was spent: a half is a loss. And so much of all time, for all that was compiled
+    next_part: float = 0.1  # of the time known to come may go into what else is compiled once the compiler is there,
+    parts_of_all: float = 0.15  # and so much of all time, for all that was compiled
     attempt_over: float = 3.0  # times what is there then may go into one attempt, which is given up beyond that
     attempt_ahead: float = 0.05  # or of what is known to come, by the same reckoning
     attempt_part: float = 0.2  # but no more than so much of what is known to come, as it is, and the least
-    attempt_sight: float = 5.0  # times as far as `foresight` goes what is known counts for that
-    attempt_least: float = 0.2  # seconds that it may take in any case
+    attempt_sight: float = 5.0  # times as far as `foresight` goes what is known counts for an attempt
+    attempt_least: float = 0.2  # seconds that an attempt may take in any case
+
     heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
-    heart_waits: int = 20  # times, at most
+    heart_waits: int = 20  # times that others wait for it, at most
+
     watching: float = 0.0108  # CPU seconds that importing what watches takes, about
-    compiler: float = 0.115  # and importing the compiler
-    slowest: float = 3.0  # a machine is taken to be so many times as slow, at most, by what that takes there
+    compiler: float = 0.115  # CPU seconds that importing the compiler takes, about
+    first: float = 0.18  # CPU seconds of compiling a loop with it and what that leads to, without which it is of no use
+    slowest: float = 3.0  # times as slow as that, at most, a machine is taken to be by what those imports take there
     fastest: float = 0.4  # and at least
-    first: float = 0.18  # and compiling a loop with it and what that leads to, without which it is of no use
 
     # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: a break
     # takes 2 to 5 us, so that what is between two of them gains only where that is little beside it.
@@ -165,6 +169,11 @@ AT_ONCE = Thresholds(
     break_pays=0.0,
     least_piece=0.0,
 )  # everything is compiled at its second call or round
+# So for `explain`; but loops take a little time before, so that those around others are entered first, as under `run`,
+# and most rounds of a loop run plainly whose compiled ones take much longer.
+EXPLAINED = replace(
+    AT_ONCE, heart_waits=0, hot_loop=5e-5, rounds_judged=1_000_000, sampled_rounds=0.0, first_patience=0.02
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +262,7 @@ class Budget:
         self._saved = 0.0  # the most that was saved at any question
         self._tries: dict[Hashable, float] = {}  # attempts since then, by the function they were of
         self._pace = 1.0  # of this machine: what takes a second by the thresholds takes so many here
+        self.refused: set[Hashable] = set()  # functions that had to wait; None: the compiler
 
     def imported(self, seconds: float, usual: float) -> None:
         """An import that takes `usual` CPU seconds by the thresholds has taken so many here: on a slower machine all
@@ -320,7 +330,10 @@ class Budget:
         if saved > self._saved:
             self._saved = saved
             self._tries.clear()
-        return self._missing(cost, saved, goes_on, of, share) <= 0.0
+        allowed = self._missing(cost, saved, goes_on, of, share) <= 0.0
+        if not allowed:
+            self.refused.add(of)
+        return allowed
 
     def wait(
         self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False, of: Hashable = None, share: float = 1.0

@@ -42,6 +42,7 @@ from dynamo_lite.schedule import (
     straight_arrays,
 )
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
+from dynamo_lite.schedule.unsized import unsized_inputs
 
 CompileKernel: TypeAlias = Callable[[Kernel | Machine, str], _C.CompiledKernel]
 
@@ -66,7 +67,8 @@ def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: Comp
     steps = straight(schedule(lowered, TARGET), types, TARGET)
     options = current()
     if options.stress != "compile":
-        steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
+        times, unsized = estimate(graph, steps, example_inputs, TARGET), unsized_inputs(graph, steps)
+        steps = replace(steps, times=times, unsized=unsized)
         if options.cost_model:
             steps = _where_it_pays(lowered, steps, example_inputs)
     own = 0 if options is config else options.num_threads
@@ -89,7 +91,8 @@ def _where_it_pays(graph: Graph, steps: Schedule, example_inputs: Sequence[Any])
     if by_iterations is None:
         return replace(steps, sizes=paying_sizes(steps.times))
     rest, condition = by_iterations
-    return replace(steps, sizes=paying_sizes(estimate(graph, rest, example_inputs, TARGET)), pays=condition)
+    sizes, unsized = paying_sizes(estimate(graph, rest, example_inputs, TARGET)), unsized_inputs(graph, rest)
+    return replace(steps, sizes=sizes, unsized=unsized, pays=condition)
 
 
 def _place_of(graph: Graph) -> str:

@@ -66,6 +66,7 @@ typedef struct {
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     Py_ssize_t n_most_outputs;      /* of all ends of a native program */
     Py_ssize_t least, most;         /* elements of the largest input array; calls outside of that run plainly */
+    uint64_t unsized;               /* a bit for each input that does not count for that */
     DlScalars numbers;              /* of a native guards: bool value `pays` of the inputs, where it does not hold, too; */
     int32_t pays;                   /* -1: always */
     uint64_t hits, declines;        /* programs run, programs declined */

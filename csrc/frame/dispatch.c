@@ -374,7 +374,8 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
     }
     npy_intp largest = 0;
     for (Py_ssize_t i = 0; i < inputs->n; i++) {
-        if (PyArray_Check(inputs->items[i])) {
+        int counts = i >= 64 || !(entry->unsized >> i & 1);
+        if (counts && PyArray_Check(inputs->items[i])) {
             npy_intp size = PyArray_SIZE((PyArrayObject *)inputs->items[i]);
             largest = size > largest ? size : largest;
         }

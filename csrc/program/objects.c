@@ -1,8 +1,8 @@
 /* The objects of numbers, by tag: what lists get twice, and what a name still holds after the loop, is one object.
  *
- * A tag says at which event of a loop a number came about (capture/loops/objects.py): a new event has a higher one. The tags
- * -1, -2, ... are those of objects from before the loop; of a list or tuple of such, which itself stands there, an item's
- * tag says where it is, too. A number with the tag 0 is an object that nobody else has.
+ * A tag says at which event of a loop a number came about (capture/loops/number_objects.py): a new event has a higher one.
+ * The tags -1, -2, ... are those of objects from before the loop; of a list or tuple of such, which itself stands there, an
+ * item's tag says where it is, too. A number with the tag 0 is an object that nobody else has.
  * What has been taken of a list as an object has its address as its tag, beside FROM_LISTS. INVARIANT: `tags` ascend.
  */
 #include "objects.h"

@@ -32,8 +32,8 @@ typedef struct DlPoll {
     int stride;    /* how many that were */
     char is_entry; /* of a function; else of a loop */
     char hot;      /* of a function: its calls are dispatched */
-    char barren;   /* and so many on end, up to DL_BARREN, for nothing, since all of its entries are retired */
-    int nudged;    /* of a loop: the one around it was asked to be entered first */
+    char barren;   /* so many on end, up to DL_BARREN, for nothing, since all of its entries are retired */
+    int nudged;    /* of a loop: so often the one around it was asked to be entered first */
     char off;      /* there is nothing to be had here */
     uint64_t last; /* when the clock was looked at, or a call was timed */
     PyObject *place;       /* what on_hot needs to know of a loop */

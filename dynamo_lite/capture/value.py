@@ -296,7 +296,7 @@ class EitherValue(Value):
     which both exist before the choice. What takes scalars operates on the first or on the second (choices.py). Behind
     a loop, where nothing operates on it any more, the condition is a ResultValue. whole: the integer that it is as an
     index, and the graph that has it. scalar: the one of NumPy's that it is beside arrays (weak_numbers.py). number:
-    what a loop has ended with there, where the choice is only which object that is (objects.py)."""
+    what a loop has ended with there, where the choice is only which object that is (number_objects.py)."""
 
     condition: Any = None
     first: Value = field(default_factory=Value)
@@ -422,7 +422,7 @@ class NestedValue(CallValue):
 
 @dataclass(eq=False, slots=True)
 class HeldNumber(CallValue):
-    """A number that a loop has ended with, ``number``, as the object that something else holds (objects.py)."""
+    """A number that a loop has ended with, ``number``, as the object that something else holds (number_objects.py)."""
 
     number: Value = field(default_factory=Value)
 

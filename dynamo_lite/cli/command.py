@@ -31,8 +31,11 @@ _BACKENDS = ("numba", "c", "reference")  # which need not be looked for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. A program that is run ends as it would by itself (SystemExit passes through)."""
+    """Run one command; the exit code. A program ends as it would by itself: what it raises passes through."""
     own, program = split(list(sys.argv[1:] if arguments is None else arguments))
+    if not own:
+        _parser().print_help(sys.stderr)
+        raise SystemExit(2)
     options = _plain_target(own) or _parser().parse_args(own)
     command: Callable[[Options, list[str]], int] = options.command
     if own[0] in _TARGET_COMMANDS:
@@ -161,7 +164,7 @@ def _start_stress() -> None:
 
 
 def _explain(options: Options, program: list[str]) -> int:
-    watched = watch(policy.AT_ONCE)
+    watched = watch(policy.EXPLAINED)
     return _execute_watched(_target(options, program), watched, partial(report_at_exit, explain=True))
 
 

@@ -16,7 +16,7 @@ import runpy
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.collector import release_collector
 from dynamo_lite.dataclass import dataclass
@@ -37,6 +37,7 @@ class Target:
 
 
 Prepare = Callable[[types.CodeType, bytes], types.CodeType]
+Hook = Callable[[type[BaseException], BaseException, types.TracebackType | None], Any]
 
 
 def as_it_is(code: types.CodeType, source: bytes) -> types.CodeType:
@@ -46,7 +47,7 @@ def as_it_is(code: types.CodeType, source: bytes) -> types.CodeType:
 
 @with_frame_room
 def execute(target: Target, start: Callable[[], object], prepare: Prepare = as_it_is) -> int:
-    """Call `start`, then run the program to its end; the exit code. SystemExit passes through.
+    """Call `start`, then run the program to its end; the exit code. What it raises passes through.
     What `hold_collector` holds is released when the program begins.
 
     prepare: the code to run for the code and the source of a SCRIPT.
@@ -66,17 +67,27 @@ def execute(target: Target, start: Callable[[], object], prepare: Prepare = as_i
             start()
             release_collector()
             runpy.run_path(target.name, run_name="__main__")
-    except SystemExit:
-        raise
     except BaseException as error:
-        # The default hook prints the traceback that the exception carries, whatever it is handed.
-        error.__traceback__ = _program_frames(error.__traceback__)
-        if isinstance(error, ImportError) and error.__traceback__ is None:  # there is no such program
+        if isinstance(error, ImportError) and _program_frames(error.__traceback__) is None:  # there is no such program
             print(f"{sys.executable}: {error}", file=sys.stderr)
             return 1
-        sys.excepthook(type(error), error, error.__traceback__)
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
+        if sys.flags.inspect or not isinstance(error, SystemExit):
+            sys.excepthook = _without_our_frames(sys.excepthook)
+        raise
     return 0
+
+
+def _without_our_frames(hook: Hook) -> Hook:
+    """What Python is to call for an exception of the program's: `hook`, which shows its frames alone. The rest is
+    Python's: it sets sys.last_value, and ends by SIGINT where that is a KeyboardInterrupt."""
+
+    def show(kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None) -> Any:
+        sys.excepthook = hook
+        # The default hook prints the traceback that the exception carries, whatever it is handed.
+        sys.last_traceback = error.__traceback__ = _program_frames(traceback)
+        return hook(kind, error, error.__traceback__)
+
+    return show
 
 
 def _set_first_path(folder: str | None) -> None:
@@ -170,7 +181,13 @@ def _sets_environment(statement: ast.stmt) -> bool:
 
 def _program_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
     """The traceback without the frames that lead to the program: ours and runpy's."""
-    ours = (__file__, runpy.__file__, "<frozen runpy>")
-    while traceback is not None and traceback.tb_frame.f_code.co_filename in ours:
+    while traceback is not None and _leads_to_program(traceback.tb_frame.f_code.co_filename):
         traceback = traceback.tb_next
     return traceback
+
+
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+def _leads_to_program(filename: str) -> bool:
+    return filename in (runpy.__file__, "<frozen runpy>") or filename.startswith(_OURS)

@@ -37,8 +37,9 @@ class GuardsOf:
         return to_text(self.guards.ops, self.guards.inputs, self.code)
 
     def sentences(self) -> list[str]:
-        """What must hold, one sentence each."""
-        return str(self).splitlines()[:-1]
+        """What must hold, one sentence each; none that another one says, and more."""
+        lines = dict.fromkeys(str(self).splitlines()[:-1])
+        return [line for line in lines if f"{line}, and that class is unchanged" not in lines]
 
     def of_inputs(self, expr: Scalar) -> str:
         """A number of the inputs that the guards yield."""

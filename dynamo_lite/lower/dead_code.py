@@ -43,7 +43,7 @@ def _count_only(graph: Graph) -> None:
 
 
 def _drop_tags(graph: Graph) -> None:
-    """Tags of numbers that were taken of lists are read wherever one might be wanted; few are (loops/objects.py)."""
+    """Tags of numbers taken of lists are read wherever one might be wanted (loops/number_objects.py); few are."""
     tags = [node for node in graph.nodes if node.op == "object_number" and node.params["of"] == abi.READ_TAG]
     if not tags:
         return

@@ -11,7 +11,7 @@ whose text they make.
     %out: object = new_container(0.0, s0, kind=list);  loop ...: %put_item = put_item(%out, i0, %x, packed=None)
 
 A Python number is a new object, unless it is tagged: a number that something else may hold, too, has a tag that says at
-which event of the loop it came about (capture/loops/objects.py). Of each event a table keeps the object:
+which event of the loop it came about (capture/loops/number_objects.py). Of each event a table keeps the object:
 
     %objects: object = new_container(s1, kind=Objects);  loop ...: append(%out, n0, %objects, n1, packed=None, tagged=1)
 """

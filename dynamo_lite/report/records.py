@@ -71,8 +71,9 @@ class GraphRecord:
     native code (False: `why_plain` says why not). backend: its name. segment: 0 for the function's entry, then
     in the order of the resume functions. filename, line: where the segment starts. operations: nodes that compute.
     numpy_calls: steps that NumPy itself executes, as a whole. sizes: the fewest and the most elements of the largest
-    input with which it runs natively; iterations: how many iterations of its loops that takes, in words. Other calls
-    would not be faster and run plainly. declines: why calls ran plainly though the guards passed, and how many.
+    input with which it runs natively, but for `any_size`, those of which that does not matter; iterations: how many
+    iterations of its loops that takes, in words. Other calls would not be faster and run plainly. declines: why calls
+    ran plainly though the guards passed, and how many.
     """
 
     text: str
@@ -89,6 +90,7 @@ class GraphRecord:
     why_plain: str = ""
     guards: tuple[GuardRecord, ...] = ()
     sizes: tuple[int, int] = (0, sys.maxsize)
+    any_size: tuple[str, ...] = ()
     iterations: str = ""
     declines: tuple[tuple[str, int], ...] = ()
 

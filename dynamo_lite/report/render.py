@@ -1,7 +1,8 @@
 """An Explanation as text, JSON or HTML; pure functions of its records.
 
-The text answers, in this order: what ran natively, where the graphs break (place, source line, reason, what to do),
-what the compiled versions rely on (guards, in words), what was compiled again, and where compile time went.
+The text answers, in this order: what became of the function, and of its loops, where the graphs break (place, source
+line, reason, what to do), what calls took, what was compiled again, where compile time went; then each graph, with what
+it relies on (guards, in words).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import dataclasses
 import html
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # records.py imports this module for Explanation.__str__
@@ -21,7 +22,6 @@ def to_text(explanation: Explanation) -> str:
     """The explanation for a terminal."""
     sections = [
         _heading(explanation),
-        *(_graph(number, graph) for number, graph in enumerate(explanation.graphs)),
         _loops(explanation),
         _breaks("Graph breaks", explanation.breaks),
         _breaks("Left to plain Python", _noteworthy(explanation)),
@@ -30,6 +30,7 @@ def to_text(explanation: Explanation) -> str:
         _recompiles(explanation),
         _timings(explanation),
         _stats(explanation),
+        *(_graph(number, graph) for number, graph in enumerate(explanation.graphs)),
     ]
     return "\n\n".join(section for section in sections if section)
 
@@ -51,8 +52,9 @@ def summary(explanation: Explanation) -> str:
 
 
 def _is_uncalled(explanation: Explanation) -> bool:
-    """Whether there was no call to learn from, of a function that can be compiled at all."""
-    return not explanation.graphs and not explanation.skips and not any(dict(explanation.stats or [("", 1)]).values())
+    """Whether there was no call to learn from, of a function that can be compiled: a whole program is not called."""
+    counted = any(dict(explanation.stats or [("", 1)]).values())
+    return bool(explanation.filename) and not explanation.graphs and not explanation.skips and not counted
 
 
 def to_json(explanation: Explanation, indent: int | None = 2) -> str:
@@ -81,17 +83,6 @@ def to_html_fragment(explanation: Explanation) -> str:
     parts = [f"<style>{_STYLE}</style>", '<div class="dynamo-lite">', f"<h3>{html.escape(explanation.function)}</h3>"]
     place = _place(explanation.filename, explanation.line)
     parts.append(f"<p>{html.escape(place)}{': ' if place else ''}{html.escape(summary(explanation))}</p>")
-    for number, graph in enumerate(explanation.graphs):
-        parts.append(f"<details open><summary>{html.escape(_graph_title(number, graph))}</summary>")
-        parts.append(f"<pre>{html.escape(graph.text)}</pre>")
-        if _sizes(graph):
-            parts.append(f"<p>{html.escape(_sizes(graph))}</p>")
-        parts.extend(f"<p>{html.escape(line)}</p>" for line in _declines(graph))
-        if graph.guards:
-            parts.append(f"<details><summary>used again while ({len(graph.guards)} guards)</summary><ul>")
-            parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
-            parts.append("</ul></details>")
-        parts.append("</details>")
     if explanation.loops:
         loops = (
             (f"{_place(one.filename, one.line)} in {one.function}", _loop(one), one.hint) for one in explanation.loops
@@ -106,14 +97,24 @@ def to_html_fragment(explanation: Explanation) -> str:
         rows = [(f"{one.function} ({_place(one.filename, one.line)})", _trial(one)) for one in explanation.trials]
         parts.append("<h4>A call, as timed</h4>" + _html_table(["what", "took"], rows))
     if explanation.recompiles:
-        rows = [(f"{record.function} [{record.segment}]", record.reason) for record in explanation.recompiles]
-        parts.append("<h4>Compiled again</h4>" + _html_table(["what", "because"], rows))
+        parts.append("<h4>Compiled again</h4>" + _html_table(["what", "because"], _compiled_again(explanation)))
     if explanation.timings:
         rows = [(stage, _duration(seconds)) for stage, seconds in explanation.timings.items()]
         parts.append("<h4>Compile time</h4>" + _html_table(["stage", "time"], rows))
     if explanation.stats:
         rows = [(name.replace("_", " "), f"{value:g}") for name, value in explanation.stats]
         parts.append("<h4>Calls</h4>" + _html_table(["counter", "value"], rows))
+    for number, graph in enumerate(explanation.graphs):
+        parts.append(f"<details open><summary>{html.escape(_graph_title(number, graph))}</summary>")
+        parts.append(f"<pre>{html.escape(graph.text)}</pre>")
+        if _sizes(graph):
+            parts.append(f"<p>{html.escape(_sizes(graph))}</p>")
+        parts.extend(f"<p>{html.escape(line)}</p>" for line in _declines(graph))
+        if graph.guards:
+            parts.append(f"<details><summary>used again while ({len(graph.guards)} guards)</summary><ul>")
+            parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
+            parts.append("</ul></details>")
+        parts.append("</details>")
     parts.append("</div>")
     return "\n".join(parts)
 
@@ -132,7 +133,7 @@ def _heading(explanation: Explanation) -> str:
 
 def _graph_title(number: int, graph: GraphRecord) -> str:
     place = _place(graph.filename, graph.line)
-    where = f" from {place}" if place else ""
+    where = f" from {place}{f' in {graph.function}' if graph.function else ''}" if place else ""
     if not graph.natively:
         return f"Graph {number}{where}: runs in plain NumPy ({graph.why_plain or 'backend ' + graph.backend})"
     work = [_count(graph.kernels, "fused kernel")]
@@ -147,7 +148,8 @@ def _sizes(graph: GraphRecord) -> str:
     """For which sizes and iterations it runs natively; empty when for all."""
     least, most = graph.sizes
     bounds = [f"at least {least}"] * (least > 0) + [f"at most {most}"] * (most < sys.maxsize)
-    parts = [f"for inputs of {' and '.join(bounds)} elements"] * bool(bounds)
+    others = f" ({', '.join(graph.any_size)} may have any size)" if graph.any_size else ""
+    parts = [f"for inputs of {' and '.join(bounds)} elements{others}"] * bool(bounds)
     parts += [f"where {graph.iterations}"] * bool(graph.iterations)
     return f"runs {', '.join(parts)}; plain NumPy is as fast for others, and runs them" if parts else ""
 
@@ -240,11 +242,16 @@ def _trials(explanation: Explanation) -> str:
 def _recompiles(explanation: Explanation) -> str:
     if not explanation.recompiles:
         return ""
-    lines = ["Compiled again"]
+    lines = [f"  {what}: {because}" for what, because in _compiled_again(explanation)]
+    return "\n".join(["Compiled again", *lines])
+
+
+def _compiled_again(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    """What was compiled again, by its line where it does not begin with the function; and why."""
+    places = {(graph.function, graph.segment): _place(graph.filename, graph.line) for graph in explanation.graphs}
     for record in explanation.recompiles:
-        segment = f" after break {record.segment}" if record.segment else ""
-        lines.append(f"  {record.function}{segment}: {record.reason}")
-    return "\n".join(lines)
+        place = places.get((record.function, record.segment), "a graph break") if record.segment else ""
+        yield f"{record.function}{f' from {place} on' if place else ''}", record.reason
 
 
 def _timings(explanation: Explanation) -> str:

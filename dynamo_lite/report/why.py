@@ -40,7 +40,7 @@ def _cause(found: GraphBreak, capture: Capture) -> tuple[str, str] | None:
     if found.reason not in _OF_A_LOOP:
         return None
     place = found.inside[:2] if found.inside is not None else (found.filename, found.line)
-    refused = (plan.refused for plan in capture.loops if (plan.filename, plan.line) == place)
+    refused = (plan.why_refused for plan in capture.loops if (plan.filename, plan.line) == place)
     return next((cause for cause in refused if cause is not None and cause[0] not in _OF_A_LOOP), None)
 
 

@@ -41,7 +41,9 @@ def transaction(
         np.seterr(**strict)
         outputs = function(*inputs)
         if not isinstance(outputs, Sequence) or len(outputs) != len(graph.outputs):
-            raise TypeError(f"it gave {type(outputs).__name__} where {len(graph.outputs)} outputs are asked for")
+            length = f" of {len(outputs)}" if isinstance(outputs, Sequence) else ""
+            asked = f"{len(graph.outputs)} outputs are asked for"
+            raise TypeError(f"it gave a {type(outputs).__name__}{length} where {asked}")
         sizes = symbol_values(graph, inputs)
         for place, (output, value) in enumerate(zip(graph.outputs, outputs, strict=True)):
             if not _is_of_type(value, output, sizes):

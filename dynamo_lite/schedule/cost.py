@@ -69,6 +69,7 @@ from dynamo_lite.schedule.steps import (
 )
 from dynamo_lite.schedule.straight import routine_of
 from dynamo_lite.schedule.target import Target
+from dynamo_lite.schedule.unsized import sized_inputs
 
 # What plain Python and NumPy take, besides memory traffic.
 INSTRUCTION = 8.0  # of Python's bytecode
@@ -217,8 +218,7 @@ def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], ta
     Only 0 where no input is an array."""
     example = example_of(graph, example_inputs)
     symbols = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
-    arrays = [node for node in graph.inputs if isinstance(node, Node)]
-    largest = max(arrays, key=lambda node: _bytes(node, example), default=None)
+    largest = max(sized_inputs(graph, schedule), key=lambda node: _bytes(node, example), default=None)
     sizes, axes = growing(symbols, () if largest is None else largest.array_type.shape, example)
     if largest is None or axes == 0:
         return {0: Times(0, *_times(graph, schedule, example, target))}

@@ -398,7 +398,8 @@ class Schedule:
     constants: (register, object) set before the first step. outputs: Reg or Scalar, in order. written: the input
     indices that some step writes; the launcher declines when the memory of a written input may overlap another array
     input that is not the very same object. sizes: the least and the most elements of the largest input for which the
-    program is expected to be faster than NumPy; pays: a condition on the inputs for that. times: what it is expected to
+    program is expected to be faster than NumPy; unsized: a bit for each input that does not count for that
+    (unsized.py); pays: a condition on the inputs for it. times: what it is expected to
     take, by scale (cost.py). blocks: what may run by rows, in order. kept: the number of the first step that writes to
     an input what nothing undoes, so that no step behind it may decline; or -1. iterated: of a loop's body of Maps
     alone, what one kernel can do of many iterations (iterate.py): `outs` are the registers in whose memory the results
@@ -413,6 +414,7 @@ class Schedule:
     outputs: tuple[Operand, ...]
     written: tuple[int, ...]
     sizes: tuple[int, int] = (0, sys.maxsize)
+    unsized: int = 0
     pays: Scalar | None = None
     iterated: Map | None = None
     blocks: tuple[RowBlock, ...] = ()

@@ -240,6 +240,9 @@ def test_an_entry_runs_for_its_range_of_sizes() -> None:
     assert fast(1, 2) == "plain"  # no array
     assert nonzero(_C.counters(fn)) == {"hits": 6, "native_calls": 3, "plain_calls": 3}
     assert [fast(np.zeros(size), 0) for size in [1000] * 20 + [5] + [1000]] == ["plain"] * 20 + ["fast", "plain"]
+    entry.unsized = 0b10
+    assert [fast(np.zeros(5), np.zeros(size)) for size in (0, 5, 11, 1000)] == ["fast"] * 4
+    assert [fast(np.zeros(size), np.zeros(5)) for size in (2, 11)] == ["plain"] * 2
 
 
 def test_an_entry_runs_where_its_condition_holds() -> None:

@@ -14,7 +14,7 @@ import pytest
 import dynamo_lite
 from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in, table
 from tests.programs.random_object_lists import outcome
-from tests.test_module_loops import require_like
+from tests.watch.test_module_loops import require_like
 
 PROGRAMS, program = table()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html.parser
 import json
 import pickle
@@ -67,17 +68,6 @@ EXPLANATION = Explanation(
 TEXT = """\
 model.forward (model.py:10): 2 graphs, 1 fused kernel, 1 break, 1 of the graphs in plain NumPy
 
-Graph 0 from model.py:11: 1 operation, 1 fused kernel, backend numba
-    %x: float64[s0]
-    %multiply: float64[s0] = multiply(%x, 2.0)
-  is used again while
-    x is a float64 array with 1 axis
-    self.train is False
-
-Graph 1 from model.py:13: runs in plain NumPy (one call of NumPy)
-    %x: float64[s0]
-    %sort: float64[s0] = sort(%x)
-
 Graph breaks
   model.py:12 in model.forward  [data-dependent-branch]
       if x.sum() > 0 and <b>:
@@ -91,7 +81,18 @@ Compiled again
 
 Compile time 255.0 ms: capture 5.0 ms, backend 250.0 ms
 
-Calls so far: hits 3, native calls 5"""
+Calls so far: hits 3, native calls 5
+
+Graph 0 from model.py:11 in model.forward: 1 operation, 1 fused kernel, backend numba
+    %x: float64[s0]
+    %multiply: float64[s0] = multiply(%x, 2.0)
+  is used again while
+    x is a float64 array with 1 axis
+    self.train is False
+
+Graph 1 from model.py:13 in model.forward: runs in plain NumPy (one call of NumPy)
+    %x: float64[s0]
+    %sort: float64[s0] = sort(%x)"""
 
 
 def test_text() -> None:
@@ -158,6 +159,26 @@ def test_html_is_balanced_and_escapes_source(page: str) -> None:
     assert "if x.sum() > 0 and <b>:" in text
     assert "self.train is False" in text
     assert "<script" not in page and "http" not in page
+
+
+def test_what_was_compiled_again_is_named_by_its_line() -> None:
+    again = CompileRecord("model.forward", 1, "x has 2 axes", (("capture", 0.001),))
+    text = str(dataclasses.replace(EXPLANATION, compiles=(*EXPLANATION.compiles, again)))
+    assert "\n  model.forward: self.train is False\n  model.forward from model.py:13 on: x has 2 axes\n" in text
+
+
+def test_what_another_guard_says_too_is_said_once() -> None:
+    class Scaled:
+        factor = 2.0
+
+    def scaled(by: Scaled, x: np.ndarray[Any, Any]) -> Any:
+        return x * by.factor + np.sqrt(x)
+
+    (graph,) = dynamo_lite.explain(scaled, options={"cost_model": False})(Scaled(), np.ones(5)).graphs
+    said = [guard.text for guard in graph.guards]
+    assert len(set(said)) == len(said)
+    assert not [one for one in said if f"{one}, and that class is unchanged" in said]
+    assert [one for one in said if one.endswith(", and that class is unchanged")]
 
 
 def test_explanation_pickles() -> None:

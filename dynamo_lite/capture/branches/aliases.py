@@ -22,7 +22,7 @@ from dynamo_lite.capture.value import EitherValue, RecordValue, SequenceValue, V
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.loops.loops import Attempt
-    from dynamo_lite.capture.loops.places import Name
+    from dynamo_lite.capture.loops.surroundings import Name
 
 
 def tuples_in(value: Value | None) -> tuple[Value, ...]:

@@ -106,7 +106,7 @@ class Walk:
     to do where it cannot be traced, with a break's reason and detail; it does not return. side_exits: where else it may
     go on after the loop, or in the middle of an iteration; the local `number` says where. starts: where ways out begin;
     way: the one that is being traced. leave_at: told where an iteration may be left for what cannot be traced there,
-    and what locals hold; it returns if that cannot be.
+    what locals hold, and why; it returns if that cannot be.
     """
 
     machine: Machine
@@ -119,7 +119,7 @@ class Walk:
     side_exits: tuple[int, ...] = ()
     starts: frozenset[int] = frozenset()
     way: int | None = None
-    leave_at: Callable[[int, dict[str, Value]], None] | None = None
+    leave_at: Callable[[int, dict[str, Value], tuple[str, str]], None] | None = None
     inside: frozenset[int] = frozenset()
     gone: dict[int, int] = field(default_factory=dict)  # values on the stack there, besides the iterator
     places: set[int] = field(default_factory=set)  # where it may go on behind the loop
@@ -394,10 +394,10 @@ class Walk:
         regions = self.machine.tracer.regions
         begins_late = bool(regions) and is_long(regions[0])
         if begins_late:
-            self._part(arm, before)
+            self._part(arm, before, (reason, detail))
         self._avoid(key, condition, reason, detail, unrolled)
         if not begins_late:
-            self._part(arm, before)
+            self._part(arm, before, (reason, detail))
 
     def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool) -> None:
         """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be.
@@ -412,10 +412,10 @@ class Walk:
             share(self.machine)
             raise Retry
 
-    def _part(self, arm: int | None, before: tuple[Any, Any, list[Value]]) -> None:
+    def _part(self, arm: int | None, before: tuple[Any, Any, list[Value]], why: tuple[str, str]) -> None:
         """Have the iteration left where a way begins that cannot be traced, if that can be."""
         if self.way is None and arm is not None and self.leave_at is not None and len(before[2]) == self.depth:
-            self.leave_at(arm, before[0])
+            self.leave_at(arm, before[0], why)
 
     def _decline(self, key: LoopKey, reason: str) -> None:
         """Have the program decline where a way begins that only plain Python can go, in any call of this function.

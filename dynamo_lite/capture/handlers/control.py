@@ -1,4 +1,9 @@
-"""Branches, loops and returns. Branches on known values are followed; on an array they break the graph."""
+"""Branches, loops, returns, `with` and what is raised and caught.
+
+A branch on a known value is followed. On what an array holds both arms are kept as a choice where branches/ can, or
+each side becomes a segment of its own; a loop is left to loops/ where it may stay one, and is unrolled or breaks the
+graph otherwise.
+"""
 
 from __future__ import annotations
 

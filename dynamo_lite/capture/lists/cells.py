@@ -9,8 +9,8 @@ in an array, in which the loop reads and stores as in any other, and their numbe
 What an attempt finds to be read so, the next one prepares (LoopPlan.cells). An index out of range declines, and so does
 a list that becomes longer than the array. Residual code makes the list, which nobody has seen before, of the array.
 
-Which object a number is that is read and stored again, or lives on behind the loop, its tag says (objects.py): beside
-the numbers stands an array of their tags. Without tags each item is a new object, as one is that the loop computes.
+Which object a number is that is read and stored again, or lives on behind the loop, its tag says (number_objects.py):
+beside the numbers stands an array of their tags. Without tags each item is a new object, as one that the loop computes.
 INVARIANT: what is put into a list without tags is a number that has one object only, or one that nobody else has.
 """
 
@@ -654,7 +654,7 @@ def _stored(machine: Machine, cells: Cells, item: Value) -> Value:
 
 
 def _store_tag(machine: Machine, cells: Cells, index: Value, item: Value) -> None:
-    """Store the tag of an item, as which 0 stands until it is known (objects.py)."""
+    """Store the tag of an item, as which 0 stands until it is known (number_objects.py)."""
     tracer = machine.tracer
     assert cells.tags is not None
     _set(machine, cells.tags, index, ConstantValue(None, 0))

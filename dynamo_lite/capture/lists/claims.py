@@ -1,8 +1,8 @@
 """Which numbers may go into a list as new objects, and the table of those that may not.
 
 Enters a number that an iteration puts into a list or dict. Leaves a note of that, or has the next attempt tell which
-object each number is (LoopPlan.objects, objects.py), where it may be one that something else holds, too. INVARIANT:
-without tags each number that a list gets is an object that this iteration has made, and that no list gets twice.
+object each number is (LoopPlan.objects, number_objects.py), where it may be one that something else holds, too.
+INVARIANT: without tags each number that a list gets is an object that this iteration has made, and no list gets twice.
 """
 
 from __future__ import annotations

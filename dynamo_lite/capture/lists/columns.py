@@ -179,7 +179,7 @@ def item(machine: Machine, of: Indexed, index: Value) -> Value | None:
 def part(machine: Machine, of: NumberedValue, index: SliceValue) -> Value | None:
     """of[start:stop], a list of the same objects; None of a list of numbers, or with a step.
 
-    NB: which object a number of a list is, is known by where it stands in that list itself (objects.py)."""
+    NB: which object a number of a list is, is known by where it stands in that list itself (number_objects.py)."""
     tracer, count = machine.tracer, length(machine.tracer, of)
     if of.layout[1][0] != "o" or of.layout[0] != "l" or not is_none(index.step):
         return None

@@ -8,9 +8,9 @@ attribute is one of an element, a store one into it:
 
 Where the segment ends, or a loop is left, residual code stores into the objects what has been written, as new numbers;
 so a program that declines has changed nothing. Beside the numbers stand marks, which say what has been written; in a
-loop that tells which objects numbers are (objects.py), their tags: that of one from before it is its own address. Ints
-and floats under one name are three columns; of strings, None and members of an Enum the column says which it is of the
-few that there are, and reading one gives a FewValue.
+loop that tells which objects numbers are (number_objects.py), their tags: that of one from before it is its own
+address. Ints and floats under one name are three columns; of strings, None and members of an Enum the column says which
+it is of the few that there are, and reading one gives a FewValue.
 
 INVARIANT: the guards say that all objects that the columns are of are different ones, of one ordinary class, and none
 that the program knows by another path. So which of two is which their numbers say. What has another type declines to be

@@ -20,7 +20,7 @@ or a Python number. Such a number is not known after the loop: the one that the 
 carries are two objects.
 
 A number that the iteration has computed, and that nobody else gets, is a new object. Where one may be an object that
-something else holds, too, the next attempt has all of them tagged (LoopPlan.objects, objects.py).
+something else holds, too, the next attempt has all of them tagged (LoopPlan.objects, number_objects.py).
 
 INVARIANT: no iteration has read the list otherwise. What is appended is the object that it would be: an array is its
 node's, a number a new one or that with its tag.

@@ -13,7 +13,7 @@ The attempt that finds such a list has all of a function known so from then on (
 hold other things than numbers, NumPy scalars (scalar_items.py), tuples of these, and lists of such.
 
 INVARIANT: which lists are one nobody asks: two ListValues may be the same list. A number that was taken of a list is
-the object that its node gives (ItemRead), as long as that node is at hand, and else has a tag (objects.py).
+the object that its node gives (ItemRead), as long as that node is at hand, and else has a tag (number_objects.py).
 """
 
 from __future__ import annotations

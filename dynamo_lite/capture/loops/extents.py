@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dynamo_lite.capture.branches.sameness import alike_but_for_extents, types_agree
 from dynamo_lite.capture.loops.guesses import plans_for
-from dynamo_lite.capture.loops.objects import Path
+from dynamo_lite.capture.loops.number_objects import Path
 from dynamo_lite.capture.state import Retry
 from dynamo_lite.capture.value import Break, SizesDiffer
 from dynamo_lite.dataclass import replace

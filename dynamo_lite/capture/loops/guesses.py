@@ -16,9 +16,9 @@ from dynamo_lite.capture.branches.choices import parts_of
 from dynamo_lite.capture.loops.code import even_steps, stored_names, while_loops
 from dynamo_lite.capture.loops.eithers import Form, forms_of
 from dynamo_lite.capture.loops.kinds_ahead import expected, kinds_before
-from dynamo_lite.capture.loops.objects import Path
-from dynamo_lite.capture.loops.places import Name
+from dynamo_lite.capture.loops.number_objects import Path
 from dynamo_lite.capture.loops.plan import LoopPlan
+from dynamo_lite.capture.loops.surroundings import Name
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers.numbers import as_scalar
 from dynamo_lite.capture.objects.aggregates import has_items

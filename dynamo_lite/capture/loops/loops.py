@@ -57,20 +57,9 @@ from dynamo_lite.capture.loops.leaving import (
     note_exit,
     number_left,
 )
-from dynamo_lite.capture.loops.objects import Behind, Objects, Path, tell_apart
+from dynamo_lite.capture.loops.number_objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.loops.pauses import pause_at, refuse_pauses, see_whether_alone
-from dynamo_lite.capture.loops.places import (
-    Name,
-    State,
-    Unreached,
-    bounds_of,
-    find_owners,
-    learn_others,
-    only_places,
-    own_names,
-    side_exits_of,
-)
-from dynamo_lite.capture.loops.plan import LoopPlan
+from dynamo_lite.capture.loops.plan import NO_WAY_ROUND, LoopPlan
 from dynamo_lite.capture.loops.promises import learn
 from dynamo_lite.capture.loops.rests import is_handed_over
 from dynamo_lite.capture.loops.results import (
@@ -92,6 +81,17 @@ from dynamo_lite.capture.loops.results import (
     trip,
     untold_tuple,
     value_behind,
+)
+from dynamo_lite.capture.loops.surroundings import (
+    Name,
+    State,
+    Unreached,
+    bounds_of,
+    find_owners,
+    learn_others,
+    only_places,
+    own_names,
+    side_exits_of,
 )
 from dynamo_lite.capture.loops.unbound import all_bound, left_unbound, settle, unbound_before
 from dynamo_lite.capture.loops.whole_loops import check_whole
@@ -264,7 +264,7 @@ class Attempt:
             seen = {place for place, owner in self.owners.items() if is_seen_after(owner, place.key)}
             after = frozenset(seen).union(behind, cells.behind, {self.exit_name, self.at_name} if side_exits else ())
             if side_exits and self.goes_on is False:
-                self.refuse("loop-exit", "its first iteration")
+                self.refuse(*NO_WAY_ROUND)
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
                 # What one way leaves as it was depends on the iteration before.
                 self.read |= exposed(frame.code, self.loop, self.header, behind, names, "FAST")
@@ -294,15 +294,15 @@ class Attempt:
         if number is not None and not isinstance(number, ConstantValue):
             frame.side_exits = side_exits_of(tracer, frame.code, walk, number, at, self.bounds)
 
-    def _leave_at(self, place: int, locals_: dict[str, Value]) -> None:
+    def _leave_at(self, place: int, locals_: dict[str, Value], why: tuple[str, str]) -> None:
         """Leave the iteration at the beginning of an arm that cannot be traced, and enter the loop again after it; not
-        where that was done too often, or somebody could see another frame. locals_: those of there."""
+        where that was done too often, or somebody could see another frame. locals_: those of there. why: a break's."""
         code, tracer = self.frame.code, self.machine.tracer
         busy = place_of(code, self.header) in tracer.restraints.busy or self.region.may_be_unrolled()
         if busy or place in self.plan.side_exits or not goes_on_at(code, place, self.header):
             return
         doubt(tracer, self.plan)
-        self.plan.side_exits.add(place)
+        self.plan.leave_by(place, *why)
         tracer.restraints.side_exits.add(place_in(code, place))
         share(self.machine)
         guess_differing(tracer, self.plan, self.before, locals_, self.region.numbers)
@@ -340,7 +340,7 @@ class Attempt:
         if stays or keeps_iterator(frame.code, way, self.header):
             self.refuse(reason, detail)
         doubt(tracer, self.plan, reason)
-        self.plan.side_exits.add(way)
+        self.plan.leave_by(way, reason, detail)
         raise Retry
 
     def _promise(self, condition: Scalar) -> NoReturn:
@@ -682,7 +682,7 @@ class Attempt:
             self.assign(name, value_behind(self, (name,), before.get(name), behind) if known else was)
 
     def _may_be_as_before(self, path: Path) -> bool:
-        """Whether the number at `path` may be the object from before the loop, and no tag (objects.py) tells."""
+        """Whether the number at `path` may be the object from before the loop, and no tag (number_objects.py) tells."""
         is_flag = path[:-1] in self.eithers and path[-1] == 0
         return path in self.handed or not (is_flag or is_tagged(self))
 

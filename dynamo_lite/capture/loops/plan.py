@@ -13,6 +13,7 @@ from dynamo_lite.dataclass import dataclass
 
 LoopKey: TypeAlias = tuple[Any, ...]
 MAX_PEELED = 2  # iterations before a loop
+NO_WAY_ROUND = "loop-exit", "each way through its body"
 
 
 @dataclass(eq=False, slots=True)
@@ -63,6 +64,7 @@ class LoopPlan:
     # Where it is left.
     side_exits: set[int] = field(default_factory=set)  # where ways out begin that are no part of it
     known: set[int] = field(default_factory=set)  # those of which an earlier capture has found that
+    broken: dict[int, tuple[str, str]] = field(default_factory=dict)  # of those that break: reason and detail
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)  # ways that break: reason, detail, line
     declining: set[LoopKey] = field(default_factory=set)  # ways of callees that break, or read an unbound local
     alone: set[int] = field(default_factory=set)  # numbers of iterations that go an avoided way: each runs by itself
@@ -84,6 +86,18 @@ class LoopPlan:
         self.steps.pop(path, None)
         self.numbers.discard(path)
         self.guessed.discard(path)
+
+    def leave_by(self, way: int, reason: str, detail: str) -> None:
+        """Make a side exit of a way, which breaks the graph."""
+        self.side_exits.add(way)
+        self.broken[way] = reason, detail
+
+    @property
+    def why_refused(self) -> tuple[str, str] | None:
+        """What to say of that: where each way through the body breaks, how the last one does that was found."""
+        if self.refused == NO_WAY_ROUND and self.broken:
+            return next(reversed(self.broken.values()))
+        return self.refused
 
     def knows(self, path: tuple[Any, ...]) -> bool:
         """Whether it is known that a number changes, not only guessed."""

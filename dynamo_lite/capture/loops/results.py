@@ -14,7 +14,7 @@ from dynamo_lite.capture.branches.sameness import reachable
 from dynamo_lite.capture.calls.numpy_rules import read_result
 from dynamo_lite.capture.lists.holdings import with_node
 from dynamo_lite.capture.loops.eithers import put_together
-from dynamo_lite.capture.loops.objects import AT, Behind, Left, Path, listed_under
+from dynamo_lite.capture.loops.number_objects import AT, Behind, Left, Path, listed_under
 from dynamo_lite.capture.numbers.complex_numbers import parted
 from dynamo_lite.capture.numbers.numbers import as_scalar, steps_of, with_index
 from dynamo_lite.capture.objects.aggregates import has_items, is_object, with_items
@@ -40,7 +40,7 @@ from dynamo_lite.graph.scalar import Scalar, kind_of, make, simplify, substitute
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.loops.loops import Attempt
-    from dynamo_lite.capture.loops.places import Name
+    from dynamo_lite.capture.loops.surroundings import Name
 
 MakeItem: TypeAlias = "Callable[[Attempt, Path, Value | None, Behind], Value]"
 
@@ -301,7 +301,7 @@ def numbers_left(attempt: Attempt, live: frozenset[Name]) -> dict[Path, Left]:
 
 
 def is_tagged(attempt: Attempt) -> bool:
-    """Whether tags (objects.py) tell if there was an iteration: in a loop around, and where no segment can tell
+    """Whether tags (number_objects.py) tell if there was an iteration: in a loop around, and where no segment can tell
     before."""
     tracer = attempt.machine.tracer
     return len(tracer.regions) > 1 or tracer.varies(attempt.more)

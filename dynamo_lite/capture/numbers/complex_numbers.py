@@ -3,7 +3,7 @@
     z = z * z + c       z = (x, y), c = (a, b):  x * x - y * y + a, x * y + y * x + b
 
 INVARIANT: a complex number is the object that its real part is. Each that is computed gets a real part of its own, so
-that what is known of which object a float is (objects.py, choices.py) says it of the complex number, too.
+that what is known of which object a float is (number_objects.py, choices.py) says it of the complex number, too.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ def _name_of(tracer: Tracer, symbol: Symbol) -> str:
     known = tracer.root.symbols.get(symbol.name)
     if known is not None and 0 <= known.input < len(tracer.inputs):
         name = str(tracer.inputs[known.input])
-        return name if known.axis is None else f"{name}.shape[{known.axis}]"
+        if not name.startswith("."):  # else it is on a resume function's stack, without a name of the user's
+            return name if known.axis is None else f"{name}.shape[{known.axis}]"
     for frame in reversed(tracer.frames):
         for name, value in frame.locals.items():
             if not name.startswith(".") and _is_number(value, symbol):

@@ -16,7 +16,7 @@ from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.lists.lists import is_whole
 from dynamo_lite.capture.loops.code import exposed, stored_names, tests
 from dynamo_lite.capture.loops.leaving import done_at
-from dynamo_lite.capture.loops.objects import Path
+from dynamo_lite.capture.loops.number_objects import Path
 from dynamo_lite.capture.loops.plan import LoopPlan
 from dynamo_lite.capture.loops.rests import Bounds, left_behind
 from dynamo_lite.capture.machine import Machine

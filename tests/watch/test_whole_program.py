@@ -1081,7 +1081,7 @@ def test_files_that_are_not_the_users_are_left_alone() -> None:
     assert policy.is_looked_at(__file__, __name__)
     with policy.config.patch(include={"numpy"}, exclude={"tests"}):
         assert policy.is_looked_at(np.__file__, "numpy.lib")
-        assert not policy.is_looked_at(__file__, "tests.test_whole_program")
+        assert not policy.is_looked_at(__file__, "tests.watch.test_whole_program")
 
 
 def test_a_file_that_does_not_speak_of_numpy_is_left_as_it_is() -> None:
