@@ -9,376 +9,17 @@
    meets it twice: not sys._getframe(), not a traceback (the handler around the call takes its entry off, drop_frame()).
 
    What "enough" is, and who is asked for code, policy.py says. All of this is protected by the GIL. */
-#include "watch.h"
+#include "poll.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <structmember.h>
 
 #include "frame/back_edge.h"
-#include "frame/cache.h"
 #include "frame/dispatch.h"
-#include "frame/eval_hook.h"
-#include "frame/frame_arguments.h"
-#include "frame/interrupts.h"
 #include "frame/jump.h"
-#include "frame/pyframe.h"
-#include "short_runs.h"
-
-typedef struct DlPoll {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    int countdown; /* rounds until poll() is asked, or the clock looked at */
-    int stride;    /* how many that were */
-    char is_entry; /* of a function; else of a loop */
-    char hot;      /* of a function: its calls are dispatched */
-    char barren;   /* so many on end, up to DL_BARREN, for nothing, since all of its entries are retired */
-    int nudged;    /* of a loop: so often the one around it was asked to be entered first */
-    char off;      /* there is nothing to be had here */
-    uint64_t last; /* when the clock was looked at, or a call was timed */
-    PyObject *place;       /* what on_hot needs to know of a loop */
-    int rounds;            /* of a loop, from one question to the next */
-    PyObject *without;     /* of a function: its code without polls; or NULL */
-    PyObject *alone;       /* of a function with loops: gives its code with this poll and none in its loops; or NULL */
-    PyObject *whole;       /* of one that runs without polls in its loops: its code with them; or NULL */
-    uint64_t rests_until;  /* of a function: none of its loops has prospects before, by what was answered; or 0 */
-    PyObject *make;        /* of a function that has no polls yet: gives its code with them; or NULL */
-    char waits;            /* and it has no loops: its calls are to take some time before */
-    uint64_t cells;        /* of a function: a bit for each argument slot that holds a cell */
-    /* of a loop */
-    DlFrame *frame;        /* whose rounds were counted last; compared only, as the next call may have its memory */
-    uint64_t call;         /* which call that was */
-    uint64_t passed;       /* rounds, or calls, up to the last question */
-    uint64_t around;       /* how far the loop around it was then */
-    uint64_t answering;    /* how long compiling had taken then */
-    DlShortRuns runs;           /* that pass without a look, where they are short */
-    int depth;             /* stack slots in use at the header */
-    struct DlPoll *outer;  /* of the loop around; or NULL */
-    struct DlPoll *entry;  /* of the function; or NULL */
-    DlRound *round;
-    /* of a function */
-    uint64_t spent, calls; /* plain time, and the calls that took it */
-    uint64_t heat;         /* plain time since it was asked about last */
-    uint64_t cool_until;   /* nobody is asked about it before */
-    DlBrief brief;
-    DlTrial trials[DL_SIZE_CLASSES];
-} DlPoll;
-
-static struct {
-    PyObject *on_miss; /* asked for entries; NULL: nothing is watched */
-    PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values, sole) -> Continuation; None: never, a float: not
-                          for so many seconds */
-} watch;
-
-static _Thread_local PyCodeObject *passing; /* the next frame of this code runs plainly from its entry; compared only */
-/* The function whose question is under way. */
-typedef struct {
-    DlPoll *poll;
-    const DlCache *cache; /* of its code */
-} Asking;
-static _Thread_local Asking asking;
 
 enum { LONGEST_COOL = 1000000000 }; /* seconds: for good */
-enum { LONGEST_STRIDE = 1 << 20, DEEP = 150 /* plain recursion uses no C stack, calls of poll() do */ };
-
-/* Whether poll() may run something here. */
-static int
-may_act(PyCodeObject *code)
-{
-    return watch.on_miss != NULL && !dl_force_plain && !dl_thread.paused && dl_thread.nested < DEEP
-           && !dl_pyframe_is_traced(PyThreadState_Get(), code) && dl_cache_has_polls(code);
-}
-
-/* ---- the entry of a function ---- */
-
-/* How many rounds a loop has gone, or calls a function has had, as far as its poll was asked. */
-static uint64_t
-count_of(const DlPoll *poll)
-{
-    return poll->passed + (uint64_t)(poll->stride - poll->countdown);
-}
-
-/* Ask `poll` anew after so many. */
-static void
-set_stride(DlPoll *poll, int stride)
-{
-    poll->passed = count_of(poll) + 1; /* never the same count again */
-    poll->countdown = poll->stride = stride;
-}
-
-enum { MOST_SLOTS = 64 }; /* of arguments that a watched function may have */
-
-/* Whether poll() is to be called at this entry. */
-static int
-entry_is_due(DlPoll *poll)
-{
-    poll->passed += (uint64_t)poll->stride;
-    poll->countdown = poll->stride;
-    DlFrame *frame = dl_pyframe_running(PyThreadState_Get());
-    PyCodeObject *code = dl_pyframe_code(frame);
-    if (passing == code) {
-        passing = NULL;
-        return 0;
-    }
-    if (poll->off || !may_act(code)) {
-        poll->countdown = poll->off ? LONGEST_STRIDE : 1;
-        return 0;
-    }
-    return 1;
-}
-
-/* Give a function other code, with other polls. */
-static void
-exchange(PyObject *function, PyObject *code)
-{
-    if (dl_pyframe_set_code(function, code) < 0) {
-        PyErr_Clear(); /* an audit hook has refused it */
-    }
-}
-
-/* Let a function that takes little more than the question run without it from its next call on: where it matters, it is
- * called from a loop that does ask. */
-static void
-go_without(DlPoll *poll, PyObject *function, PyCodeObject *code)
-{
-    poll->hot = 0;
-    poll->off = 1;
-    poll->stride = LONGEST_STRIDE;
-    if (PyFunction_GET_CODE(function) == (PyObject *)code) {
-        exchange(function, poll->without);
-    }
-}
-
-/* Let a function whose calls are short, so that none of its loops is entered while it runs, or whose loops have no
-   prospects, go on without polls in its loops; and one that took long once with them for good. A call took `time`. */
-static void
-choose_polls(DlPoll *poll, const DlTrial *trial, PyObject *function, PyCodeObject *code, double time)
-{
-    if (PyFunction_GET_CODE(function) != (PyObject *)code) {
-        return;
-    }
-    DlCache *cache = dl_cache_get(code);
-    if (cache == NULL || cache->n_entries > 0) {
-        PyErr_Clear();
-        return;
-    }
-    int rests = dl_now() < poll->rests_until;
-    if (poll->whole != NULL) {
-        if (time >= dl_thresholds.hot_loop && !rests) {
-            exchange(function, poll->whole);
-            Py_CLEAR(poll->whole);
-            if (poll->rests_until == 0) {
-                Py_CLEAR(poll->alone);
-            }
-        }
-    }
-    else if (rests || (trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_call)) {
-        DlDeferral deferral;
-        uint64_t began = dl_now();
-        dl_hook_pause();
-        dl_interrupts_defer(&deferral, NULL);
-        PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->alone));
-        dl_hook_resume();
-        dl_thread.answering += dl_now() - began;
-        if (made == NULL || !PyCode_Check(made)) { /* a defect of ours, or no memory: the polls stay */
-            PyErr_WriteUnraisable(function);
-            Py_CLEAR(poll->alone);
-        }
-        else if (PyFunction_GET_CODE(function) == (PyObject *)code) {
-            poll->whole = Py_NewRef(code);
-            exchange(function, made);
-        }
-        Py_XDECREF(made);
-    }
-}
-
-/* How many calls may pass before one is timed again, that took `time`. While the function is cold, they take about a
-   tenth of what makes it hot; while nobody is asked about it, a part of the time until then. */
-static int
-calls_to_pass(const DlPoll *poll, double time)
-{
-    if (poll->hot) {
-        return 1;
-    }
-    double room = dl_thresholds.hot_function / (10 * (time + 1)), most = 1000;
-    uint64_t now = dl_now();
-    if (poll->cool_until > now) {
-        double rest = (double)(poll->cool_until - now) / (8 * (time + 1));
-        room = rest > room ? rest : room;
-        most = 20000;
-    }
-    return room < 1 ? 1 : room > most ? (int)most : (int)room;
-}
-
-/* Time one plain call in its frame's stead. */
-static PyObject *
-call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyCodeObject *code)
-{
-    DlStopwatch stopwatch;
-    /* NB: to ask the system how often others had this thread's place takes some microseconds, and what runs next is slow
-       after it. Where a short call is not held against compiled ones, it is not asked. */
-    int brief = trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.brief_call
-                && trial->all_compiled == 0 && !poll->hot;
-    if (brief) {
-        dl_stopwatch_start_brief(&stopwatch);
-    }
-    else {
-        dl_stopwatch_start(&stopwatch);
-    }
-    passing = code;
-    PyThreadState *tstate = PyThreadState_Get();
-    dl_hook_lend(tstate);
-    PyObject *value = dl_frame_arguments_call(frame, poll->cells, function, code);
-    dl_hook_take_back(tstate);
-    passing = NULL;
-    double time = brief ? dl_brief_note(&poll->brief, &stopwatch) : dl_stopwatch_time(&stopwatch);
-    if (brief) {
-        dl_trial_note_brief(trial, &poll->brief, time);
-    }
-    else {
-        dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, value != NULL ? DL_ENDS : DL_ENDS_RAISING);
-    }
-    double answering = (double)(dl_thread.answering - stopwatch.answering);
-    if (answering <= dl_thresholds.unsettled / 4 * time) { /* little was compiled meanwhile */
-        time -= brief ? 0 : answering;
-        /* Not more than has passed since the last time: of a function that calls itself, calls are within calls. */
-        uint64_t now = dl_now(), all = (uint64_t)(time * poll->stride), passed = now - poll->last;
-        poll->last = now;
-        poll->calls += (uint64_t)poll->stride;
-        poll->spent += all < passed ? all : passed;
-        poll->heat += all < passed ? all : passed;
-        poll->hot = (double)poll->heat >= dl_thresholds.hot_function && dl_now() >= poll->cool_until;
-        double usual = brief ? poll->brief.time : trial->plain;
-        int has_arrays = trial != &poll->trials[0];
-        double least = has_arrays ? dl_thresholds.short_function / 2 : dl_thresholds.short_function;
-        if (poll->without != NULL && value != NULL && trial->n_plain >= dl_thresholds.tried_short && usual < least
-            && trial->all_compiled == 0) {
-            go_without(poll, function, code);
-        }
-        if (poll->alone != NULL && value != NULL) {
-            choose_polls(poll, trial, function, code, time);
-        }
-        if (poll->off) {
-            return value;
-        }
-        set_stride(poll, calls_to_pass(poll, time));
-    }
-    return value;
-}
-
-/* Calls like this one have run plainly for long: let pass as many as take about as long as from one look at the clock to
-   the next. */
-static void
-let_pass(DlPoll *poll)
-{
-    double time = poll->calls > 0 ? (double)poll->spent / (double)poll->calls : dl_thresholds.look;
-    double room = dl_thresholds.look / (time + 1);
-    set_stride(poll, room < 1 ? 1 : room > 1000 ? 1000 : (int)room);
-}
-
-/* Run compiled code in place of a frame that has just begun, or time a plain run. */
-static PyObject *
-run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
-{
-    DlCache *cache = dl_cache_get(code);
-    PyObject *room[MOST_SLOTS];
-    if (cache == NULL || cache->n_slots > MOST_SLOTS) {
-        PyErr_Clear(); /* no memory: it may be there next time */
-        poll->off = cache != NULL;
-        return Py_NewRef(dl_go_on);
-    }
-    PyObject *const *slots = dl_frame_arguments(frame, poll->cells, room, cache->n_slots);
-    if (poll->hot && dl_dispatch_stays_plain(cache, slots, cache->n_slots, watch.on_miss)) {
-        let_pass(poll);
-        return Py_NewRef(dl_go_on);
-    }
-    DlTrial *trial = dl_trial_of(poll->trials, slots, cache->n_slots);
-    PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
-    if (!poll->hot) {
-        value = call_timed(poll, trial, frame, function, code);
-        Py_DECREF(function);
-        return value;
-    }
-    set_stride(poll, 1);
-    DlChoice choice = dl_trial_choose(trial);
-    if (dl_cache_skips(cache, watch.on_miss) && cache->n_entries == 0) {
-        poll->off = 1;
-        choice = DL_TRY_PLAIN;
-    }
-    if (choice == DL_TRY_PLAIN_TIMED) {
-        value = call_timed(poll, trial, frame, function, code);
-    }
-    else if (choice != DL_TRY_PLAIN) {
-        DlStopwatch stopwatch;
-        Asking outer = asking;
-        asking = (Asking){.poll = poll, .cache = cache};
-        if (choice == DL_TRY_COMPILED_TIMED) {
-            dl_stopwatch_start(&stopwatch);
-        }
-        Py_INCREF(cache);
-        DlOutcome outcome = dl_dispatch(cache, function, slots, cache->n_slots, watch.on_miss, &value);
-        Py_DECREF(cache);
-        asking = outer;
-        if (choice == DL_TRY_COMPILED_TIMED) {
-            dl_trial_note(trial, choice, &stopwatch, outcome == DL_RAN     ? DL_ENDS
-                                                     : outcome == DL_PLAIN ? DL_ENDS_PLAINLY
-                                                                           : DL_ENDS_RAISING);
-        }
-        if (outcome == DL_PLAIN) {
-            trial->all_compiled -= choice == DL_TRY_COMPILED;
-            value = Py_NewRef(dl_go_on);
-            poll->barren = dl_cache_is_barren(cache) ? poll->barren + (poll->barren < DL_BARREN) : 0;
-            if (poll->barren >= DL_BARREN) {
-                let_pass(poll);
-            }
-        }
-    }
-    else {
-        value = Py_NewRef(dl_go_on);
-    }
-    Py_DECREF(function);
-    return value;
-}
-
-/* Give a function that is called for the first time its polls, and run it anew with them in place of the frame that has
-   just begun. What has the same code but is another function goes on without. One without loops gets them once it has
-   taken some time: most functions never do, and to write polls takes as long as a thousand short calls. */
-static PyObject *
-begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
-{
-    PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
-    if (poll->waits && (double)poll->spent < dl_thresholds.polls_after) {
-        value = call_timed(poll, &poll->trials[0], frame, function, code);
-        goto done;
-    }
-    DlDeferral deferral;
-    uint64_t began = dl_now();
-    dl_hook_pause();
-    dl_interrupts_defer(&deferral, function);
-    PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->make));
-    dl_hook_resume();
-    dl_thread.answering += dl_now() - began;
-    int is_own = made != NULL && PyFunction_GET_CODE(function) == (PyObject *)code;
-    if (is_own) {
-        exchange(function, made);
-        poll->off = PyFunction_GET_CODE(function) != made;
-    }
-    if (is_own && !poll->off) {
-        /* NB: the next function that is made of a code object in a short function, at its next call, goes on without. */
-        poll->off = (code->co_flags & CO_NESTED) != 0;
-        PyThreadState *tstate = PyThreadState_Get();
-        dl_hook_lend(tstate);
-        value = dl_frame_arguments_call(frame, poll->cells, function, code);
-        dl_hook_take_back(tstate);
-    }
-    else if (made != NULL) {
-        value = Py_NewRef(dl_go_on);
-    }
-    Py_XDECREF(made);
-done:
-    Py_DECREF(function);
-    return value;
-}
 
 /* ---- the back edge of a loop ---- */
 
@@ -409,13 +50,13 @@ round_is_due(DlPoll *poll)
     poll->passed += (uint64_t)poll->stride;
     poll->countdown = poll->stride;
     DlRound *round = poll->round;
-    if (poll->off || watch.on_miss == NULL || round == NULL) {
-        poll->countdown = poll->stride = LONGEST_STRIDE;
+    if (poll->off || dl_watching.on_miss == NULL || round == NULL) {
+        poll->countdown = poll->stride = DL_LONGEST_STRIDE;
         return 0;
     }
     DlFrame *frame = dl_pyframe_running(PyThreadState_Get());
-    uint64_t time = dl_now(), around = poll->outer ? count_of(poll->outer) : 0;
-    uint64_t call = dl_thread.segment + (poll->entry ? count_of(poll->entry) : 0);
+    uint64_t time = dl_now(), around = poll->outer ? dl_poll_count(poll->outer) : 0;
+    uint64_t call = dl_thread.segment + (poll->entry ? dl_poll_count(poll->entry) : 0);
     uint64_t passed = time - poll->last, answering = dl_thread.answering - poll->answering;
     int is_settled = (double)answering <= dl_thresholds.unsettled / 4 * (double)passed;
     poll->answering = dl_thread.answering;
@@ -441,7 +82,7 @@ round_is_due(DlPoll *poll)
         poll->around = around;
         poll->last = time;
         poll->countdown = poll->stride = stride;
-        return round->hot && may_act(dl_pyframe_code(frame));
+        return round->hot && dl_poll_may_act(dl_pyframe_code(frame));
     }
     dl_short_runs_go_on(&poll->runs, poll->stride);
     passed -= answering;
@@ -453,14 +94,14 @@ round_is_due(DlPoll *poll)
         round->n_longest = rounds;
     }
     poll->last = time;
-    if ((double)passed < dl_thresholds.look && poll->stride < LONGEST_STRIDE) {
+    if ((double)passed < dl_thresholds.look && poll->stride < DL_LONGEST_STRIDE) {
         poll->stride *= 2;
     }
     else if ((double)passed > 4 * dl_thresholds.look && poll->stride > 1) {
         poll->stride /= 2;
     }
     poll->countdown = poll->stride;
-    if (round->hot && may_act(dl_pyframe_code(frame))) {
+    if (round->hot && dl_poll_may_act(dl_pyframe_code(frame))) {
         return 1;
     }
     if ((round->loses && time < round->retry_at) || time < round->cool_until) {
@@ -468,7 +109,7 @@ round_is_due(DlPoll *poll)
     }
     round->loses = 0;
     int is_hot = (double)round->spent >= dl_thresholds.hot_loop && round->n_plain >= round->wanted;
-    if (!is_hot || !may_act(dl_pyframe_code(frame))) {
+    if (!is_hot || !dl_poll_may_act(dl_pyframe_code(frame))) {
         return 0;
     }
     DlPoll *outer = entered_first(poll);
@@ -515,7 +156,7 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     DlRound *round = poll->round;
     poll->nudged = 0;
     round->spent = 0;
-    PyObject *answer = dl_back_edge_ask(watch.on_hot, (PyObject *)poll, frame, code, poll->depth, 1);
+    PyObject *answer = dl_back_edge_ask(dl_watching.on_hot, (PyObject *)poll, frame, code, poll->depth, 1);
     if (answer == Py_None || (answer != NULL && PyFloat_Check(answer))) {
         poll->off = answer == Py_None;
         dl_round_cool(round, poll->off ? 0 : fmin(PyFloat_AS_DOUBLE(answer), LONGEST_COOL));
@@ -526,7 +167,7 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         round->hot = 1;
         round->entered++;
         round->header = cache_ahead(answer);
-        answer = dl_back_edge_take_over(answer, frame, poll->depth, cache, function, watch.on_miss);
+        answer = dl_back_edge_take_over(answer, frame, poll->depth, cache, function, dl_watching.on_miss);
     }
     Py_DECREF(function);
     return answer;
@@ -538,7 +179,7 @@ poll_bool(DlPoll *poll)
     if (--poll->countdown > 0) {
         return 0;
     }
-    return poll->is_entry ? entry_is_due(poll) : round_is_due(poll) && !dl_pyframe_is_interrupted();
+    return poll->is_entry ? dl_entry_is_due(poll) : round_is_due(poll) && !dl_pyframe_is_interrupted();
 }
 
 /* poll() -> the value that the frame which calls it is to return, or GO_ON. */
@@ -551,14 +192,14 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     DlFrame *frame = dl_pyframe_running(tstate);
     PyCodeObject *code = frame ? dl_pyframe_code(frame) : NULL;
     dl_thread.left = DL_STAYED;
-    if (code == NULL || !may_act(code)) {
+    if (code == NULL || !dl_poll_may_act(code)) {
         return Py_NewRef(dl_go_on);
     }
     Py_INCREF(poll);
     DlFrame *hidden = dl_pyframe_hide(tstate);
     dl_thread.nested++;
-    PyObject *value = poll->make       ? begin_watching(poll, frame, code)
-                      : poll->is_entry ? run_entry(poll, frame, code)
+    PyObject *value = poll->make       ? dl_entry_begin(poll, frame, code)
+                      : poll->is_entry ? dl_entry_run(poll, frame, code)
                                        : enter_loop(poll, frame, code);
     dl_thread.nested--;
     dl_pyframe_show(tstate, hidden);
@@ -735,9 +376,9 @@ watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
     if (thresholds != Py_None && dl_trials_set_limits(thresholds) < 0) {
         return NULL;
     }
-    Py_XSETREF(watch.on_hot, on_hot == Py_None ? NULL : Py_NewRef(on_hot));
-    Py_XSETREF(watch.on_miss, on_miss == Py_None ? NULL : Py_NewRef(on_miss));
-    dl_hook_stand_in(watch.on_miss != NULL);
+    Py_XSETREF(dl_watching.on_hot, on_hot == Py_None ? NULL : Py_NewRef(on_hot));
+    Py_XSETREF(dl_watching.on_miss, on_miss == Py_None ? NULL : Py_NewRef(on_miss));
+    dl_hook_stand_in(dl_watching.on_miss != NULL);
     Py_RETURN_NONE;
 }
 
@@ -765,6 +406,7 @@ cool(PyObject *module, PyObject *args)
     int is_seldom = cache->counters.native_calls > cache->native_then;
     uint64_t natively = cache->counters.native_calls - cache->native_then;
     uint64_t plainly = cache->counters.plain_calls - cache->plain_then;
+    DlPoll *asking = dl_entry_asking(cache);
     cache->native_then = cache->counters.native_calls;
     cache->plain_then = cache->counters.plain_calls;
     if (cache->round != NULL && cache->round->header == cache && !is_seldom) {
@@ -773,13 +415,13 @@ cool(PyObject *module, PyObject *args)
     else if (cache->round != NULL) {
         cache->cool_until = until + (uint64_t)dl_thresholds.hot_loop;
     }
-    else if (asking.cache != cache || natively > plainly) {
+    else if (asking == NULL || natively > plainly) {
         cache->cool_until = until;
     }
     else {
-        asking.poll->hot = 0;
-        asking.poll->heat = 0;
-        asking.poll->cool_until = until;
+        asking->hot = 0;
+        asking->heat = 0;
+        asking->cool_until = until;
     }
     Py_RETURN_NONE;
 }
