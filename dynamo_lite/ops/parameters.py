@@ -118,9 +118,14 @@ def _is_same(value: object, model: object) -> bool:
 # -- conversions ---------------------------------------------------------------------------------
 
 
+def is_supported(dtype: DType) -> bool:
+    """Whether graphs compute with it."""
+    return dtype.num in _SUPPORTED and dtype.isnative and dtype.metadata is None
+
+
 def supported(dtype: DType) -> DType:
     """`dtype` itself if graphs know it; OpError otherwise."""
-    if dtype.num not in _SUPPORTED or not dtype.isnative or dtype.metadata is not None:
+    if not is_supported(dtype):
         raise OpError(f"dtype {dtype} has no rule")
     return dtype
 

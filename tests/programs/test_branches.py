@@ -463,3 +463,22 @@ def test_scalars_are_one_call_of_machine_code() -> None:
         assert fast(*args) == turn(*args)
     (segment,) = fast._compilation.segments
     assert routine_of(segment.program.schedule) is not None
+
+
+@pytest.mark.parametrize("chars", ["QQ", "qq", "lq", "LQ", "QL"])
+def test_the_arms_are_arrays_of_a_dtype_that_graphs_do_not_compute_with(chars: str, backend: str) -> None:
+    def either(x: Array, y: Array) -> Array:
+        z = sum([y, y])
+        if (x > 0).all():
+            z = x
+        return z, x
+
+    def make(least: int) -> tuple[Array, ...]:
+        return np.arange(least, least + 4).astype(chars[0]), np.arange(4).astype(chars[1])
+
+    options = {"compile": dynamo_lite.compile, "compile_options": {"backend": backend, "options": OPTIONS}}
+    variants = [lambda least=least: make(least) for least in (0, 1, 0)]
+    report = require_equal(either, lambda: make(1), variants=variants, **options)
+    for least in (0, 1):
+        found, plain = report.compiled(*make(least))[0], either(*make(least))[0]
+        assert found.dtype.char == plain.dtype.char

@@ -44,8 +44,6 @@ SUITES = {
     "unyt": Suite(("unyt",), "unyt", ("tests/test_*.py",)),
     "pywt": Suite(("PyWavelets",), "pywt", ("tests/test_*.py",)),
     "opt_einsum": Suite(("opt-einsum",), "opt_einsum", ("tests/test_*.py",)),
-    "einops": Suite(("einops",), "einops", ("tests/test_*.py",)),
-    "pyts": Suite(("pyts",), "pyts", ("*/tests/test_*.py", "tests/test_*.py")),
     "nibabel": Suite(("nibabel",), "nibabel", ("*/tests/test_*.py", "tests/test_*.py")),
     "patsy": Suite(("patsy",), "patsy", ("test_*.py",)),
     "numpy": Suite(

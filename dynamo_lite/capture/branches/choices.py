@@ -1,4 +1,5 @@
 """Choices between values: what is one thing on one way and another on the other, behind both.
+from dynamo_lite.ops.parameters import is_supported
 
 Enters: two Regions traced along two ways (branches.py), or a condition and what to make of each of its values, and what
 a name holds at the end of each. Leaves: the value that stands for both, and a COND node that hands out what differs:
@@ -81,6 +82,7 @@ from dynamo_lite.graph.scalar import (
     symbols_of,
     terms_of,
 )
+from dynamo_lite.ops.parameters import is_supported
 
 GoesOn: TypeAlias = Scalar | Node
 Parts: TypeAlias = tuple[Value, Value | None, Value | None]  # see parts_of
@@ -404,6 +406,8 @@ class Merge:
         if isinstance(first, ArrayValue) and isinstance(second, ArrayValue):
             if first.node is second.node:
                 return first
+            if not is_supported(first.node.array_type.dtype):
+                self.refuse("unsupported-dtype", str(first.node.array_type.dtype))
             if types_agree(self.tracer, first.node.array_type, second.node.array_type):
                 self.nodes.append((first.node, second.node))
                 self.arrays.append(ArrayValue(None, first.node))

@@ -44,7 +44,8 @@ from dynamo_lite.pycode import kept_whole, liveness
 
 def alike_but_for_extents(one: ArrayType, other: ArrayType) -> bool:
     """Whether two types are of one dtype and have as many axes."""
-    return (one.dtype, one.scalar, one.ndim) == (other.dtype, other.scalar, other.ndim)
+    same = one.dtype == other.dtype and one.dtype.num == other.dtype.num  # NB: "l" and "q" are equal
+    return same and (one.scalar, one.ndim) == (other.scalar, other.ndim)
 
 
 def types_agree(tracer: Tracer, before: ArrayType, after: ArrayType) -> bool:
