@@ -524,6 +524,25 @@ unseen(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
     return result;
 }
 
+/* execute_first(code, namespace): run a program's code as exec() does, with no frame below its own. */
+static PyObject *
+execute_first(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *code, *namespace;
+    if (!PyArg_ParseTuple(args, "O!O!:execute_first", &PyCode_Type, &code, &PyDict_Type, &namespace)) {
+        return NULL;
+    }
+    PyThreadState *tstate = PyThreadState_Get();
+    int is_known = dl_pyframe_refusal() == NULL, n = 0;
+    DlFrame *hidden = is_known ? dl_pyframe_hide_all(tstate, &n) : NULL;
+    PyObject *result = PyEval_EvalCode(code, namespace, namespace);
+    if (is_known) {
+        dl_pyframe_show_all(tstate, hidden, n);
+    }
+    return result;
+}
+
 /* bound(function) is the function, bound(self, function) its method: what LOAD_SPECIAL leaves, as one object. */
 static PyObject *
 bound(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
@@ -552,6 +571,8 @@ force_plain(PyObject *module, PyObject *on)
 
 PyMethodDef dl_eval_hook_functions[] = {
     {"force_plain", force_plain, METH_O, "force_plain(on): whether compiled functions and watched code run plainly."},
+    {"execute_first", execute_first, METH_VARARGS,
+     "execute_first(code, namespace): as exec() does, with no frame below that of the code."},
     {"bound", (PyCFunction)(void (*)(void))bound, METH_FASTCALL,
      "bound([self,] function): the method, or the function where there is no self."},
     {"unseen", (PyCFunction)(void (*)(void))unseen, METH_FASTCALL,

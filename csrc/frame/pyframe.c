@@ -214,6 +214,8 @@ PyObject *const *dl_pyframe_slots(DlFrame *f, PyObject **r, Py_ssize_t n) { (voi
 DlFrame *dl_pyframe_running(PyThreadState *tstate) { (void)tstate; return NULL; }
 DlFrame *dl_pyframe_hide(PyThreadState *tstate) { (void)tstate; return NULL; }
 void dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden) { (void)tstate; (void)hidden; }
+DlFrame *dl_pyframe_hide_all(PyThreadState *tstate, int *n) { (void)tstate; *n = 0; return NULL; }
+void dl_pyframe_show_all(PyThreadState *tstate, DlFrame *hidden, int n) { (void)tstate; (void)hidden; (void)n; }
 void dl_pyframe_lend_frames(PyThreadState *tstate, int n) { (void)tstate; (void)n; }
 PyObject *dl_pyframe_take_slot(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
 PyObject *dl_pyframe_slot(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
@@ -331,8 +333,10 @@ dl_pyframe_running(PyThreadState *tstate)
 /* Python's count of nested frames. */
 #if PY_VERSION_HEX >= 0x030C0000
 #define FRAMES_LEFT py_recursion_remaining
+#define MOST_FRAMES py_recursion_limit
 #else
 #define FRAMES_LEFT recursion_remaining
+#define MOST_FRAMES recursion_limit
 #endif
 
 DlFrame *
@@ -348,6 +352,23 @@ void
 dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden)
 {
     tstate->FRAMES_LEFT--;
+    *top_of(tstate) = hidden;
+}
+
+DlFrame *
+dl_pyframe_hide_all(PyThreadState *tstate, int *n)
+{
+    *n = tstate->MOST_FRAMES - tstate->FRAMES_LEFT;
+    tstate->FRAMES_LEFT += *n;
+    DlFrame **top = top_of(tstate), *hidden = *top;
+    *top = NULL;
+    return hidden;
+}
+
+void
+dl_pyframe_show_all(PyThreadState *tstate, DlFrame *hidden, int n)
+{
+    tstate->FRAMES_LEFT -= n; /* NB: sys.setrecursionlimit() has kept how many are nested */
     *top_of(tstate) = hidden;
 }
 

@@ -55,6 +55,11 @@ DlFrame *dl_pyframe_running(PyThreadState *tstate);
 DlFrame *dl_pyframe_hide(PyThreadState *tstate);
 void dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden);
 
+/* Leave all frames of this thread out of the chain until dl_pyframe_show_all(): what is called meanwhile is its first one,
+   to Python's recursion limit, too. n: how many more may be nested meanwhile. */
+DlFrame *dl_pyframe_hide_all(PyThreadState *tstate, int *n);
+void dl_pyframe_show_all(PyThreadState *tstate, DlFrame *hidden, int n);
+
 /* Let so many more frames be nested before Python's recursion limit is reached; fewer where n is negative. */
 void dl_pyframe_lend_frames(PyThreadState *tstate, int n);
 

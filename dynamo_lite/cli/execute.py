@@ -123,7 +123,9 @@ def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> N
     if first is not None:
         exec(first, module.__dict__)
         code = prepare(code, source)
-    exec(code, module.__dict__)
+    frames = sys.modules.get("dynamo_lite._C")  # NB: it brings NumPy, which not every program wants
+    run = exec if frames is None else frames.execute_first  # which leaves our frames out of what the program sees
+    run(code, module.__dict__)
 
 
 def _parts(source: bytes, path: str) -> tuple[types.CodeType | None, types.CodeType]:

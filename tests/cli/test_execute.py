@@ -286,6 +286,43 @@ def test_the_collector_is_on_and_comes_no_sooner(as_module: bool, tmp_path: Path
     assert enabled == found[0] == "True" and int(found[1]) < int(count)
 
 
+STACK = """\
+import inspect, sys, threading, traceback, warnings
+import numpy as np
+
+def deep(n):
+    try:
+        return deep(n + 1)
+    except RecursionError:
+        return n
+
+def loop(x):
+    total = 0.0
+    for i in range(20_000):
+        total += x[i % 9]
+    return total, len(inspect.stack())
+
+print(inspect.stack()[-1].function, len(inspect.stack()), sys._getframe().f_back, deep(0))
+traceback.print_stack()
+warnings.warn("of whom?", stacklevel=2)
+print(loop(np.arange(9.0)), loop(np.arange(9.0)))
+sys.setrecursionlimit(700)
+print(deep(0), sys.getrecursionlimit())
+thread = threading.Thread(target=lambda: print(len(inspect.stack())))
+thread.start(), thread.join()
+"""
+
+
+def test_no_frame_is_below_that_of_the_program(tmp_path: Path) -> None:
+    """Stacks, warnings and the recursion limit are those of a program that Python has started."""
+    (tmp_path / "stack.py").write_text(STACK)
+    plain = run("stack.py", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "stack.py", cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET="1000")
+    stderr, _ = split_closing(ours.stderr)
+    assert plain.stdout.startswith("<module> 1 None") and "UserWarning: of whom?" in plain.stderr
+    assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+
+
 SETS_FIRST = """\
 '''Text.'''
 from __future__ import annotations
