@@ -93,7 +93,6 @@ class VectorBuilder(StepBuilder):
             packed = source.strides[0].number == source.dtype.itemsize if one else source.packed
             if not packed or source.ordered is None:
                 source = self.packed_together(source)
-                self.perhaps_apart |= set() if step.kwargs == _IN_ORDER[0] else {source.base}
             frame.registers[step.dsts[0]] = self.reshaped(source, (-1,), frame)
         elif step.function is np.ndarray.flatten and step.kwargs == (("order", "C"),) and len(step.args) == 1:
             frame.registers[step.dsts[0]] = self.reshaped(self.copy_of(step.args[0], frame), (-1,), frame)
