@@ -22,6 +22,7 @@ from dynamo_lite.capture.arrays.temporaries import are_exchanged
 from dynamo_lite.capture.arrays.written import is_loop_result, note_written, root_of
 from dynamo_lite.capture.iteration.consumers import numbers_of
 from dynamo_lite.capture.lists import whole_lists
+from dynamo_lite.capture.lists.list_arrays import array_of_numbers
 from dynamo_lite.capture.lists.rows import filled_array, length_of_part
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import known
@@ -113,10 +114,11 @@ def require_double(*values: Value) -> None:
 
 
 def array_of_list(machine: Machine, value: SequenceValue | ListValue) -> Filled | None:
-    """The array of all numbers in a list that a loop has filled, or in one from outside."""
+    """The array of all numbers in a list that a loop has filled, or in one from outside, or in one of the program's."""
     if isinstance(value, SequenceValue) and value.filled is not None:
         return filled_list(machine, value)
-    return whole_lists.as_operand(machine.tracer, value)
+    known = whole_lists.as_operand(machine.tracer, value)
+    return array_of_numbers(machine.tracer, value) if known is None and isinstance(value, ListValue) else known
 
 
 def filled_list(machine: Machine, value: SequenceValue) -> Filled | None:

@@ -38,6 +38,7 @@ from dynamo_lite.capture.lists.holdings import (
     settle,
     type_of_array,
 )
+from dynamo_lite.capture.lists.list_arrays import read
 from dynamo_lite.capture.lists.scalar_items import DTYPES, SCALARS, guess, kind_of_scalar, note_put
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers.numbers import as_scalar
@@ -298,15 +299,7 @@ def length(machine: Machine, target: ListValue) -> Value:
 
 def length_now(tracer: Tracer, node: Node) -> Value:
     """How long a list of the program's, or one to which it appends, is at this place."""
-    return NumberValue(None, _read(tracer, node, "int", abi.READ_LENGTH))
-
-
-def _read(tracer: Tracer, node: Node, kind: str, of: int, *table: Node) -> Any:
-    (name,) = tracer.yield_names(1)
-    symbol = tracer.graph.add_size(name) if of == abi.READ_LENGTH else tracer.graph.add_yield(name, kind)
-    tracer.alternatives[name] = ()
-    ops.lists.read_number(tracer.graph, (node, *table), of, symbol, tracer.location())
-    return symbol
+    return NumberValue(None, read(tracer, node, "int", abi.READ_LENGTH))
 
 
 def place_of(machine: Machine, index: Value) -> Scalar:
@@ -382,21 +375,21 @@ def _item(tracer: Tracer, target: ListValue, node: Node, place: Scalar = -1) -> 
     if kind in DTYPES:
         return ArrayValue(None, ops.lists.read_scalar(tracer.graph, node, DTYPES[kind], tracer.location()))
     if kind == "bool":
-        return NumberValue(None, make("ne", _read(tracer, node, "int", abi.READ_BOOL), 0))
+        return NumberValue(None, make("ne", read(tracer, node, "int", abi.READ_BOOL), 0))
     table = table_of(tracer)
     tag = None
     if table is not None:
-        _read(tracer, node, "int", abi.READ_TAG, table)
+        read(tracer, node, "int", abi.READ_TAG, table)
         tag = tracer.graph.nodes[-1]
     if kind != "number":
         return _number(tracer, node, kind, _OF[kind], tag)
-    is_float = make("ne", _read(tracer, node, "int", abi.READ_IS_FLOAT), 0)
+    is_float = make("ne", read(tracer, node, "int", abi.READ_IS_FLOAT), 0)
     parts = (("float", abi.READ_FLOAT_ELSE), ("int", abi.READ_INT_ELSE))
     return EitherValue(None, is_float, *(_number(tracer, node, one, of, tag) for one, of in parts))
 
 
 def _number(tracer: Tracer, node: Node, kind: str, of: int, tag: Node | None) -> NumberValue:
-    symbol = _read(tracer, node, kind, of)
+    symbol = read(tracer, node, kind, of)
     tracer.cell_reads.add(symbol)
     return NumberValue(None, symbol, ItemRead(node, tag))
 
@@ -521,7 +514,7 @@ def _stay_as_long(tracer: Tracer) -> None:
     tracer.lengths_changed += 1
     for region, target, count in tracer.gone_over:
         if region in tracer.regions:
-            tracer.require(make("eq", _read(tracer, target.node, "int", abi.READ_LENGTH), count))
+            tracer.require(make("eq", read(tracer, target.node, "int", abi.READ_LENGTH), count))
 
 
 def _store(
