@@ -80,17 +80,19 @@ dl_append_held(PyObject *list, PyObject *object)
 int32_t
 dl_append_pack(PyObject *list, npy_intp n, npy_intp is_tuple)
 {
-    Py_ssize_t first = PyList_GET_SIZE(list) - (Py_ssize_t)n;
-    PyObject *packed = PyList_GetSlice(list, first, PyList_GET_SIZE(list));
-    if (packed != NULL && is_tuple) {
-        Py_SETREF(packed, PyList_AsTuple(packed));
+    Py_ssize_t size = PyList_GET_SIZE(list), first = size - (Py_ssize_t)n;
+    if (n == 0) {
+        return dl_append_object(list, is_tuple ? PyTuple_New(0) : PyList_New(0));
     }
-    if (packed == NULL || PyList_SetSlice(list, first, PyList_GET_SIZE(list), NULL) < 0) {
+    PyObject *packed = is_tuple ? PyTuple_New((Py_ssize_t)n) : PyList_GetSlice(list, first, size);
+    for (Py_ssize_t i = 0; i < n && is_tuple && packed != NULL; i++) {
+        PyTuple_SET_ITEM(packed, i, Py_NewRef(PyList_GET_ITEM(list, first + i)));
+    }
+    if (packed == NULL || PyList_SetItem(list, first, packed) < 0 || PyList_SetSlice(list, first + 1, size, NULL) < 0) {
         PyErr_Clear();
-        Py_XDECREF(packed);
         return 1;
     }
-    return dl_append_object(list, packed);
+    return 0;
 }
 
 int32_t

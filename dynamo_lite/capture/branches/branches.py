@@ -33,8 +33,8 @@ from dynamo_lite.capture.branches.choices import (
     none_condition,
 )
 from dynamo_lite.capture.branches.compound import ends_of_condition
-from dynamo_lite.capture.branches.sameness import cells_of_others, mutable_state, unchanged
-from dynamo_lite.capture.lists.object_lists import convert_all, try_objects
+from dynamo_lite.capture.branches.sameness import cells_of_others, find_changed, mutable_state
+from dynamo_lite.capture.lists.object_lists import convert_all, is_eligible, try_objects
 from dynamo_lite.capture.loops.candidates import is_long, share
 from dynamo_lite.capture.loops.code import CONDITIONAL_JUMPS, always_read, joins, meeting, same_code
 from dynamo_lite.capture.loops.leaving import exit_name, index_name
@@ -322,7 +322,10 @@ class Walk:
             now = snapshot(tracer)
             ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now, shared))
             restore(tracer, held)
-            if not unchanged(tracer, state):
+            changed = find_changed(tracer, state)
+            if changed is not None:
+                if tracer.restraints.objects is None and is_eligible(tracer, changed, ever=True):
+                    try_objects(tracer, "loop-state")
                 what = "a list, dict or iterator that a branch changes"
                 self._go_aside(arm, before, name, condition, "loop-state", what, unrolled=True)
                 self.refuse("loop-state", what)
