@@ -161,7 +161,7 @@ def last_written_later(X: Any, n: int) -> Any:
     return np.array(out), x
 
 
-@program(False)
+@program(True)
 def one_more(X: Any, n: int) -> Any:
     out = []
     for row in X:
@@ -316,7 +316,7 @@ def numbers_in_two_lists(X: Any, n: int) -> Any:
     return shared(greatest, kept)
 
 
-@program(False)
+@program(True)
 def stored_again(X: Any, n: int) -> Any:
     out = [0.0] * n
     for i in range(n):
@@ -334,7 +334,7 @@ def ragged(X: Any, n: int) -> Any:
     return np.concatenate(out)
 
 
-@program(False)
+@program(True)
 def of_two_dtypes(X: Any, n: int) -> Any:
     out = [1]
     for row in X:

@@ -324,7 +324,8 @@ class Walk:
             restore(tracer, held)
             changed = find_changed(tracer, state)
             if changed is not None:
-                if tracer.restraints.objects is None and is_eligible(tracer, changed, ever=True):
+                is_first = self.leave_at is not None and tracer.restraints.objects is None
+                if is_first and is_eligible(tracer, changed, ever=True):
                     try_objects(tracer, "loop-state")
                 what = "a list, dict or iterator that a branch changes"
                 self._go_aside(arm, before, name, condition, "loop-state", what, unrolled=True)
