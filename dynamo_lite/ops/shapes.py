@@ -120,8 +120,8 @@ def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
 
 
 def _from_end(bound: Scalar, dim: Dim, ask: Relate) -> Scalar:
-    """Where a bound lies. One that a loop reads out of an array, as in `x[peak - 3 : peak + 4]`, is not before the first
-    element, or the program declines."""
+    """Where a bound lies. One that a loop reads out of an array, as in `x[peak - 3 : peak + 4]`, is taken not to count
+    from the end."""
     condition = make("ge", bound, 0)
     try:
         return bound if _holds(condition, ask) else make("add", bound, dim)
@@ -132,7 +132,8 @@ def _from_end(bound: Scalar, dim: Dim, ask: Relate) -> Scalar:
 
 
 def _is_required(reason: Undecided, condition: Scalar) -> bool:
-    """Whether the program declines where `condition` does not hold: it is on numbers that a loop reads out of arrays."""
+    """Whether the program declines where `condition` does not hold, which is on numbers that a loop reads out of
+    arrays."""
     if not reason.of_elements or reason.require is None:
         return False
     reason.require(condition)
@@ -167,8 +168,8 @@ def _holds_now(condition: Scalar, ask: Relate, asked: dict[Scalar, bool | None])
 
 
 def _clamp(bound: Scalar, low: Scalar, high: Scalar, ask: Relate, inside: bool) -> Scalar:
-    """`bound` between `low` and `high`; where that changes in a loop, as an expression. inside: it is taken to lie there
-    if the loop reads it out of an array."""
+    """`bound` between `low` and `high`; where that changes in a loop, as an expression. inside: it is taken to lie
+    there if the loop reads it out of an array."""
     try:
         if not _holds(make("ge", bound, low), ask):
             return low

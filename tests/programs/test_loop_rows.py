@@ -10,6 +10,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import _C
+from dynamo_lite.capture.lists import rows
 from tests.oracle import require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, table
 
@@ -342,6 +343,83 @@ def of_two_dtypes(X: Any, n: int) -> Any:
     return np.array(out)
 
 
+@program(True)
+def patches(X: Any, n: int) -> Any:
+    out = []
+    for i in range(X.shape[0] - 1):
+        for j in range(X.shape[1] - 1):
+            out.append(X[i : i + 2, j : j + 2])
+    return np.array(out)
+
+
+@program(True)
+def flat_patches(X: Any, n: int) -> Any:
+    out = []
+    for i in range(0, X.shape[0] - 1, 2):
+        for j in range(X.shape[1] - 1, -1, -1):
+            out.append(X[i : i + 2, j].flatten())
+    return np.array(out) * 2.0
+
+
+@program(True)
+def patches_of_four_axes(X: Any, n: int) -> Any:
+    Y, out = np.stack([X, X * 2.0])[:, :, :, None], []
+    for i in range(Y.shape[1] - 1):
+        for j in range(Y.shape[2] - 1):
+            out.append(Y[:, i : i + 2, j : j + 2, :].reshape([-1]))
+    return np.array(out)
+
+
+@program(True)
+def frames(X: Any, n: int) -> Any:
+    x, step, out, back = X.ravel(), max(n // 4, 1), [], []
+    for s in range(1, len(x) - 1, step):
+        out.append(x[s : s + 2])
+    for s in range(len(x) - 2, -1, -step):
+        back.append(x[s : s + 2])
+    return np.array(out), np.asarray(back), back
+
+
+@program(True)
+def some_frames(X: Any, n: int) -> Any:
+    x, out = X.ravel(), []
+    for s in range(0, len(x) - 2, 2):
+        if s % 3 == 0:
+            out.append(x[s : s + 3])
+    return np.array(out)
+
+
+@program(False)
+def stored_into_by_an_inner_loop(X: Any, n: int) -> Any:
+    out = []
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1] - 1):
+            out.append(X[i, j : j + 2])
+            X[i, j] = 7.0
+    return np.array(out)
+
+
+@program(False)
+def stored_into_around_an_inner_loop(X: Any, n: int) -> Any:
+    out = []
+    for i in range(X.shape[0]):
+        row = X[i] * 2.0
+        for j in range(X.shape[1] - 1):
+            out.append(row[j : j + 2])
+        row[0] = 5.0
+    return np.array(out)
+
+
+@program(False)
+def stored_into_behind_a_nest(X: Any, n: int) -> Any:
+    out = []
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1] - 1):
+            out.append(X[i, j : j + 2])
+    X[0, 0] = 5.0
+    return np.array(out)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", TABLE)
 def test_rows(name: str, backend: str) -> None:
@@ -395,3 +473,17 @@ def test_there_is_room_for_all_rows(bounds: str, inside: bool) -> None:
         x = np.random.default_rng(n).random(n + 2)
         assert fast(x, n).tobytes() == names["f"](x, n).tobytes()
     assert fast.stats()["declines"] == 0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_more_rows_than_there_is_room_for(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "_MOST_ELEMENTS", 60)
+    options = {"backend": backend, "options": OPTIONS}
+    report = require_equal(
+        patches,
+        lambda: (np.arange(9.0).reshape(3, 3), 3),
+        variants=[lambda: (np.arange(36.0).reshape(6, 6), 3)],
+        compile=dynamo_lite.compile,
+        compile_options=options,
+    )
+    assert report.compiled.stats()["declines"] == 2
