@@ -11,6 +11,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.capture.lists import rows
+from dynamo_lite.graph.node import NodeKind
 from tests.oracle import require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, table
 
@@ -210,7 +211,7 @@ def of_each_iteration(X: Any, n: int) -> Any:
     return np.array(out)
 
 
-@program(False)
+@program(True)
 def of_some_in_each_iteration(X: Any, n: int) -> Any:
     total = 0.0
     for i in range(len(X)):
@@ -487,3 +488,21 @@ def test_more_rows_than_there_is_room_for(backend: str, monkeypatch: pytest.Monk
         compile_options=options,
     )
     assert report.compiled.stats()["declines"] == 2
+
+
+def handles_interrupts(x: Any, n: int) -> Any:
+    out: list[Any] = []
+    try:
+        for i in range(len(x) - n):
+            out.append(x[i : i + n])
+    except KeyboardInterrupt:
+        return len(out)
+    return np.array(out)
+
+
+def test_a_loop_that_only_collects_is_left_where_somebody_handles_what_a_signal_raises() -> None:
+    for fn, leaves in ((patches, False), (handles_interrupts, True)):
+        fast = dynamo_lite.compile(fn, options=OPTIONS)
+        fast(np.ones((9, 9)), 3)
+        kinds = [node.kind for segment in fast._compilation.segments for node in segment.capture.graph.nodes]
+        assert NodeKind.LOOP in kinds and (NodeKind.LEAVE in kinds) is leaves

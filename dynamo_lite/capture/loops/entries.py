@@ -17,7 +17,7 @@ from dynamo_lite.capture.iteration.numbered import (
     take_one,
 )
 from dynamo_lite.capture.lists.columns import is_row
-from dynamo_lite.capture.loops.candidates import is_comprehended, plan_of
+from dynamo_lite.capture.loops.candidates import is_comprehended, is_short, plan_of
 from dynamo_lite.capture.loops.guesses import guess_kinds
 from dynamo_lite.capture.loops.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
@@ -50,7 +50,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         plan.outcome = "unrolled"
         return False
     if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops or stands_still):
-        if not is_comprehended(frame):
+        if not is_comprehended(frame) and not is_short(iterator.of):
             plan.outcome = "segments"
             raise Break("loop-goes-on", "a range")  # which an exit of the loop brought
         take_one_by_one(machine, iterator)

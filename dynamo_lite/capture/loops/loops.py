@@ -29,7 +29,6 @@ from dynamo_lite.capture.lists.holdings import with_node
 from dynamo_lite.capture.lists.listed_objects import TOLD_BEFORE
 from dynamo_lite.capture.lists.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.lists.object_lists import as_list_like, try_objects
-from dynamo_lite.capture.lists.rows import only_collects
 from dynamo_lite.capture.lists.whole_lists import look_closer
 from dynamo_lite.capture.loops.candidates import expect_side_exits, holds_instances, key_of, share, starts_segment
 from dynamo_lite.capture.loops.closure_cells import cells_of_loop, check_cells
@@ -95,7 +94,7 @@ from dynamo_lite.capture.loops.surroundings import (
     side_exits_of,
 )
 from dynamo_lite.capture.loops.unbound import all_bound, left_unbound, settle, unbound_before
-from dynamo_lite.capture.loops.whole_loops import check_whole
+from dynamo_lite.capture.loops.whole_loops import check_whole, is_better_whole
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbers.complex_numbers import parted
 from dynamo_lite.capture.numbers.numbers import as_scalar
@@ -662,16 +661,16 @@ class Attempt:
         made = self._made_left, partial(made_behind, self)
         left, behind = (Behind(self.objects, places, results, make_one, self.first) for make_one in made)
         held = partial(self._left, before=before, left=left)
-        may_leave = self.may_leave and not (only_collects(self.plan, self.region) and not tracer.stored)
         try:
             for place in self.owners:
                 self.assign(place, held(place))
             rest = None if iterator is None else (iterator, self.bounds)
-            leaves = may_leave and note_exit(tracer, self.frame, self.header, loop, rest, held)
+            leaves = self.may_leave and not is_better_whole(tracer, self.region, self.header)
+            leaves = leaves and note_exit(tracer, self.frame, self.header, loop, rest, held)
         except CannotLeave:
             leaves = False
         if not tracer.regions:
-            check_whole(tracer, self.region, self.header, leaves, may_leave)
+            check_whole(tracer, self.region, self.header, leaves, self.may_leave)
         if self.region.pauses and not leaves:
             refuse_pauses(self)
         if self.region.pauses:
@@ -720,9 +719,8 @@ class Attempt:
             return left.result(path, TYPES[kind_of(self.next[path])])
         if path in self.counts:
             return counted(self.machine.tracer.number(self.counts[path]), self.plan.steps[path])
-        value = self.final[path]
-        changes = self._changes(value)
-        return number_left(self.machine.tracer, value, self.bounds, self.region.index) if changes else value
+        value, tracer = self.final[path], self.machine.tracer
+        return number_left(tracer, value, self.bounds, self.region.index) if self._changes(value) else value
 
     def _is_untold(self, value: Value) -> bool:
         if not isinstance(value, NumberValue) or kind_of(value.expr) == "complex" or not self._changes(value):

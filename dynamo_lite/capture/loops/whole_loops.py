@@ -8,6 +8,7 @@ loop runs in a segment that can be left in it.
 from __future__ import annotations
 
 from dynamo_lite.capture.iteration import consumers
+from dynamo_lite.capture.lists.rows import only_collects
 from dynamo_lite.capture.loops.candidates import is_comprehended
 from dynamo_lite.capture.numbers.numbers import length_of
 from dynamo_lite.capture.state import Region, Retry, StoresShow, Tracer
@@ -37,10 +38,22 @@ def check_whole(tracer: Tracer, region: Region, header: int, leaves: bool, may_l
         return
     if tracer.grown:
         raise Break("loop-whole", "it changes a list or dict from outside")
+    if _is_handled(tracer, header):
+        raise Break("loop-whole", "a try or with around it handles what a signal raises")
+
+
+def is_better_whole(tracer: Tracer, region: Region, header: int) -> bool:
+    """Whether a loop had better not be left, so that nobody needs the list that it fills, and none of that matters."""
+    if tracer.stored or tracer.has_grown or tracer.grown or not only_collects(tracer.plans[region.key], region):
+        return False
+    return not _is_handled(tracer, header)
+
+
+def _is_handled(tracer: Tracer, header: int) -> bool:
+    """Whether a `try` or `with` around a loop handles what is raised in it."""
     places = [frame.index - 1 for frame in tracer.frames[:-1]]
     around = [*zip(tracer.frames, (*places, header), strict=True)]
-    if sum(_count_handlers(frame.code, index) for frame, index in around) > tracer.depth:  # those are of np.errstate
-        raise Break("loop-whole", "a try or with around it handles what a signal raises")
+    return sum(_count_handlers(frame.code, index) for frame, index in around) > tracer.depth  # those are of np.errstate
 
 
 def _has_frame(tracer: Tracer, header: int) -> bool:
@@ -74,4 +87,4 @@ def _count_handlers(code: Code, index: int) -> int:
     return count
 
 
-__all__ = ["check_whole"]
+__all__ = ["check_whole", "is_better_whole"]
