@@ -1,4 +1,4 @@
-"""Short loops that stay loops, since data decides branches in them: games on small boards, small systems (loops.roll)."""
+"""Short loops that stay loops, since data decides branches in them: boards of games, small systems."""
 
 from __future__ import annotations
 

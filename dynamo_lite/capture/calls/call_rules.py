@@ -342,9 +342,7 @@ def _range(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         raise Break("python-call", "range")
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
     assert start is not None and stop is not None and step is not None
-    is_positive = machine.tracer.graph.facts.decide(make("ge", step, 1))
-    if not is_positive and machine.tracer.hint(step) == 0:
-        raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
+    machine.tracer.have(make("ne", step, 0), "python-exception", "ValueError: range() arg 3 must not be zero")
     return RangeValue(None, start, stop, step)
 
 

@@ -255,12 +255,24 @@ def _operand(machine: Machine, value: Value, beside: Value | None = None) -> Any
         # Where NumPy computes in complex128 all the same, it makes no difference that a Python number is weak.
         if not type_.scalar and np.result_type(type_.dtype, 1j) == value.node.array_type.dtype:
             return value.node
-    found = raw(machine, value)
+    found = _array_of_range(machine, value) if isinstance(value, RangeValue) else raw(machine, value)
     if isinstance(found, Node | int | float | complex | bool | np.generic) or is_symbolic(found):
         return found
     if isinstance(found, list | tuple | Filled):
         return found
     raise Break("op-without-rule", f"{ops.described(found)} as an operand")
+
+
+def _array_of_range(machine: Machine, value: RangeValue) -> Node:
+    """The array that NumPy makes of a range beside another one, whose numbers may be those of the call."""
+    is_down = kind_of(value.step) == "int" and machine.tracer.graph.facts.decide(make("lt", value.step, 0)) is True
+    more = make("gt" if is_down else "lt", value.start, value.stop)
+    if not machine.tracer.relate(more):
+        raise Break("op-without-rule", "an empty range, or one of another direction, as an operand")
+    bounds = [machine.tracer.number(bound) for bound in (value.start, value.stop, value.step)]
+    made = call_numpy(machine, np.arange, bounds, {})
+    assert isinstance(made, ArrayValue)
+    return made.node
 
 
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:

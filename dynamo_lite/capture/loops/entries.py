@@ -24,7 +24,7 @@ from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbers.numbers import length_of
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, ENDLESS, Frame, Retry, Tracer
 from dynamo_lite.capture.value import Break, IteratorValue, SequenceValue
-from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.opdef import Undecided, demand
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, make, negate
 from dynamo_lite.pycode import CO_GENERATOR_KINDS
 
@@ -68,7 +68,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     start = make("add", start, make("mul", step, iterator.taken))
     if tracer.relate(make("eq", step, 0)):
         raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
-    forward = tracer.relate(make("ge", step, 1))
+    forward = demand(tracer.relate, make("ge", step, 1))
     more = make("lt", start, stop) if forward else make("gt", start, stop)
     alone = iterator.taken in plan.alone
     if iterator.taken < plan.peel and not alone and not _is_told(tracer, more):
