@@ -544,6 +544,8 @@ def _is_of(value: Value, kind: str) -> bool:
 @rule(int)
 def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     given = only(args, kwargs)
+    if isinstance(given, EitherValue):
+        return split(machine, given, lambda one: _int(machine, [machine.realised(one)], {}))
     value = as_whole(machine, given)
     if _is_of(value, "int"):
         return value
@@ -583,7 +585,10 @@ def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(float)
 def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = as_whole(machine, only(args, kwargs))
+    given = only(args, kwargs)
+    if isinstance(given, EitherValue):
+        return split(machine, given, lambda one: _float(machine, [machine.realised(one)], {}))
+    value = as_whole(machine, given)
     if _is_of(value, "float"):
         return value
     if isinstance(value, ArrayValue):
