@@ -504,3 +504,26 @@ def test_ranges_as_operands(backend: str) -> None:
         compile_options={"backend": backend, "options": {"cost_model": False}},
     )
     assert report.stats["compiles"] < 12
+
+
+LINKS = [(0.0, 1.5, 0.3), (0.4, 0.0, 0.0), (0.3, 0.5, 0.1), (0.0, 1.0, 0.2)]
+
+
+def chained(links: Any, q: Any) -> Any:
+    t, found = np.eye(2), []
+    for (a, b, c), angle in zip(links, q):  # noqa: B905
+        t = t @ np.array([[np.cos(angle), -a], [b, np.sin(angle) + c]])
+        found.append(t)
+    return found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_zip_of_a_short_array_and_what_has_known_items(backend: str) -> None:
+    report = require_equal(
+        chained,
+        lambda: (LINKS, np.linspace(0.0, 1.0, 4)),
+        variants=[lambda n=n, m=m: (LINKS[:n], np.linspace(0.0, 1.0, m)) for n, m in ((3, 3), (4, 2), (2, 7), (0, 3))],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+    )
+    assert not report.stats["breaks"]
