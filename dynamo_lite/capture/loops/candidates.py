@@ -77,13 +77,22 @@ def roll(tracer: Tracer, code: Code, index: int, stack: list[Value]) -> None:
     """A branch on data has been met that is one too many, or cannot be captured. Have the short loops around it in its
     frame that are being unrolled stay loops in the next attempt, unless that was tried: raises Retry."""
     unrolled = [one for one in stack if isinstance(one, IteratorValue) and one.kind == "iter" and is_short(one.of)]
-    if not tracer.native_loops or not unrolled:
+    if not tracer.native_loops or not unrolled or tracer.peeling:
         return
     rolled = tracer.restraints.rolled
     heads = [at for at, instr in enumerate(code.instrs[:index]) if instr.op == "FOR_ITER"]
     places = {place_of(code, at) for at in heads if index in natural_loop(code, at, False)}
-    if not places <= rolled:
+    if not places <= rolled | tracer.restraints.unrolled:
         rolled |= places
+        raise Retry
+
+
+def unroll(tracer: Tracer, code: Code, loop: frozenset[int]) -> None:
+    """A loop is refused. Have those in it that stay loops for branches on data unrolled again: raises Retry."""
+    places = {place_of(code, at) for at in loop if code.instrs[at].op == "FOR_ITER"} & tracer.restraints.rolled
+    if places:
+        tracer.restraints.rolled -= places
+        tracer.restraints.unrolled |= places
         raise Retry
 
 
@@ -309,7 +318,7 @@ __all__ = [
     "begin_apart",
     "begins_plainly",
     "count_first_rounds",
-    *("expect_side_exits", "is_short", "roll"),
+    *("expect_side_exits", "is_short", "roll", "unroll"),
     "header_behind",
     "holds_instances",
     "is_comprehended",
