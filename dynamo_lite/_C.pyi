@@ -135,6 +135,7 @@ class Abi(NamedTuple):
     TAKE_SCALAR: int
     TAKE_ARRAY: int
     TAKE_KEY: int
+    TAKE_NUMBERS: int
     MOST_TAKEN: int
     MOST_KEPT: int
     VECTOR_PRODUCTS: int

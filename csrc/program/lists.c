@@ -128,9 +128,10 @@ dl_build_take(DlBuilder *builder, PyObject *object, DlTakeStep *step)
     if (step->dst == INT32_MIN || build_items(builder, object, "places", &step->places, &step->n) < 0) {
         return -1;
     }
+    int has_two = step->kind == DL_TAKE_OF_TUPLE || step->kind == DL_TAKE_NUMBERS;
     int most = step->kind == DL_TAKE_ARRAY ? 1 + DL_MOST_TAKEN : 2;
     int is_open = step->kind == DL_TAKE_COPY || (step->kind == DL_TAKE_ARRAY && step->n > 0);
-    int n_places = is_open ? step->n : step->kind == DL_TAKE_OF_TUPLE ? 2 : 1;
+    int n_places = is_open ? step->n : has_two ? 2 : 1;
     if (step->n > most || step->n != n_places) {
         return dl_build_refuse(builder, "not the places of a list", object);
     }
@@ -346,6 +347,25 @@ take_array(DlRun *run, const DlTakeStep *step)
     return 0;
 }
 
+/* The array that NumPy makes of a list of numbers. */
+static DlStatus
+take_numbers(DlRun *run, const DlTakeStep *step)
+{
+    PyObject *list = list_in(&run->regs[step->list]);
+    npy_intp type = int_of(run, &step->places[0]), n = int_of(run, &step->places[1]);
+    int is_one = list != NULL && PyList_GET_SIZE(list) == n;
+    PyObject *array = is_one ? PyArray_SimpleNew(1, &n, (int)type) : NULL;
+    if (is_one && array == NULL) {
+        return dl_failed(run, DL_REASON_MEMORY);
+    }
+    if (!is_one || dl_list_numbers(list, type, PyArray_BYTES((PyArrayObject *)array), n)) {
+        Py_XDECREF(array);
+        return dl_decline(run, DL_REASON_INPUT);
+    }
+    dl_reg_take(&run->regs[step->dst], array);
+    return 0;
+}
+
 /* What a dict has under a key. */
 static DlStatus
 take_key(DlRun *run, const DlTakeStep *step)
@@ -367,8 +387,13 @@ take_key(DlRun *run, const DlTakeStep *step)
 DlStatus
 dl_list_take(DlRun *run, const DlTakeStep *step)
 {
-    if (step->kind == DL_TAKE_ARRAY || step->kind == DL_TAKE_KEY) {
-        return step->kind == DL_TAKE_ARRAY ? take_array(run, step) : take_key(run, step);
+    switch (step->kind) {
+    case DL_TAKE_ARRAY:
+        return take_array(run, step);
+    case DL_TAKE_NUMBERS:
+        return take_numbers(run, step);
+    case DL_TAKE_KEY:
+        return take_key(run, step);
     }
     PyObject *list = list_in(&run->regs[step->list]), *places[2] = {NULL, NULL}, *made = NULL;
     DlJournal *journal = &run->outermost->journal;

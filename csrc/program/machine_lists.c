@@ -80,17 +80,19 @@ dl_append_held(PyObject *list, PyObject *object)
 int32_t
 dl_append_pack(PyObject *list, npy_intp n, npy_intp is_tuple)
 {
-    Py_ssize_t first = PyList_GET_SIZE(list) - (Py_ssize_t)n;
-    PyObject *packed = PyList_GetSlice(list, first, PyList_GET_SIZE(list));
-    if (packed != NULL && is_tuple) {
-        Py_SETREF(packed, PyList_AsTuple(packed));
+    Py_ssize_t size = PyList_GET_SIZE(list), first = size - (Py_ssize_t)n;
+    if (n == 0) {
+        return dl_append_object(list, is_tuple ? PyTuple_New(0) : PyList_New(0));
     }
-    if (packed == NULL || PyList_SetSlice(list, first, PyList_GET_SIZE(list), NULL) < 0) {
+    PyObject *packed = is_tuple ? PyTuple_New((Py_ssize_t)n) : PyList_GetSlice(list, first, size);
+    for (Py_ssize_t i = 0; i < n && is_tuple && packed != NULL; i++) {
+        PyTuple_SET_ITEM(packed, i, Py_NewRef(PyList_GET_ITEM(list, first + i)));
+    }
+    if (packed == NULL || PyList_SetItem(list, first, packed) < 0 || PyList_SetSlice(list, first + 1, size, NULL) < 0) {
         PyErr_Clear();
-        Py_XDECREF(packed);
         return 1;
     }
-    return dl_append_object(list, packed);
+    return 0;
 }
 
 int32_t
@@ -162,6 +164,55 @@ dl_list_scalar(PyObject *list, int64_t index, npy_intp type, int64_t *bits)
 {
     PyObject *item = item_of(list, index);
     return item == NULL || dl_object_scalar(item, type, bits);
+}
+
+/* The double that a number is which stands beside floats; 1 where it is none of them. is_real: set for a float. */
+static int32_t
+double_of(PyObject *item, double *value, int *is_real)
+{
+    int overflow = 0;
+    if (PyFloat_CheckExact(item)) {
+        *value = ((PyFloatObject *)item)->ob_fval;
+        *is_real = 1;
+        return 0;
+    }
+    if (Py_TYPE(item) == &PyDoubleArrType_Type) {
+        *value = PyArrayScalar_VAL(item, Double);
+        *is_real = 1;
+        return 0;
+    }
+    if (PyLong_CheckExact(item)) {
+        *value = (double)PyLong_AsLongLongAndOverflow(item, &overflow);
+        return overflow != 0;
+    }
+    return 1;
+}
+
+int32_t
+dl_list_numbers(PyObject *list, npy_intp type, char *to, npy_intp n)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType((int)type);
+    size_t size = descr ? (size_t)PyDataType_ELSIZE(descr) : 0;
+    int is_real = type != NPY_DOUBLE;
+    int32_t failed = descr == NULL || !PyList_CheckExact(list) || PyList_GET_SIZE(list) != n;
+    for (npy_intp i = 0; i < n && !failed; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        int64_t bits = 0;
+        if (type == NPY_DOUBLE) {
+            failed = double_of(item, (double *)to + i, &is_real);
+            continue;
+        }
+        if ((type == NPY_LONG && PyLong_CheckExact(item)) || (type == NPY_BOOL && PyBool_Check(item))) {
+            failed = dl_object_number(item, type == NPY_BOOL ? DL_READ_BOOL : DL_READ_INT, &bits);
+        }
+        else {
+            failed = dl_object_scalar(item, type, &bits);
+        }
+        memcpy(to + (size_t)i * size, &bits, size);
+    }
+    Py_XDECREF(descr);
+    PyErr_Clear();
+    return failed || !is_real;
 }
 
 int

@@ -31,6 +31,9 @@ int32_t dl_append_pack(PyObject *list, npy_intp n, npy_intp is_tuple);
 int32_t dl_object_scalar(PyObject *object, npy_intp type, int64_t *bits);
 int32_t dl_list_scalar(PyObject *list, int64_t index, npy_intp type, int64_t *bits);
 
+/* Write the elements of the array of that type that NumPy makes of a list of n numbers; 1 where it makes another one. */
+int32_t dl_list_numbers(PyObject *list, npy_intp type, char *to, npy_intp n);
+
 /* dict[key] = item, which a decline undoes if the dict is not the program's own (lists.c). */
 DlStatus dl_dict_store(DlRun *run, PyObject *dict, PyObject *key, PyObject *item);
 

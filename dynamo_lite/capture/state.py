@@ -618,8 +618,17 @@ class Tracer:
         normal = normal_comparison(condition) if isinstance(condition, ScalarOp) else None
         if normal is None or normal[2] != 0 or (normal[0] != "ge" and (normal[0] != "le" or len(normal[1]) == 1)):
             return False
-        read = {symbol.name for node in self._yielding("scalar_number") for symbol in node.params["yields"]}
+        read = self._elements()
         return not (read | self.carried if self.regions else read).isdisjoint(symbols_of(condition))
+
+    def is_of_elements(self, condition: Scalar) -> bool:
+        """Whether all that varies in a condition are numbers that were read out of arrays."""
+        read = self._elements()
+        return all(name in read or name in self.hints for name in symbols_of(condition))
+
+    def _elements(self) -> set[str]:
+        """The names of numbers that were read out of arrays."""
+        return {symbol.name for node in self._yielding("scalar_number") for symbol in node.params["yields"]}
 
     def _counts(self) -> list[Node]:
         return [node for node in self._yielding() if node.op != "scalar_number"]
@@ -635,7 +644,7 @@ class Tracer:
             changing = self.of_extents(condition)
             required = None if changing is None else self.plans[changing.key].required.get(str(condition))
             if required is None:
-                raise Undecided(condition, require=self.require)
+                raise Undecided(condition, require=self.require, of_elements=self.is_of_elements(condition))
             self.require(condition if required else negate(condition))
             return required
         region = self.regions[place := self.owner(condition)]

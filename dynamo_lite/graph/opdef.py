@@ -70,15 +70,21 @@ class DoesNotBroadcast(OpError):
 
 class Undecided(OpError):
     """`condition` may hold in some iterations of a loop and not in others. promising: another attempt may guard that it
-    holds in all of them. require: lets the program decline where it does not hold, for rules of what NumPy refuses."""
+    holds in all of them. require: lets the program decline where it does not hold, for rules of what NumPy refuses.
+    of_elements: it is on numbers that the loop has read out of arrays."""
 
     def __init__(
-        self, condition: Scalar, promising: bool = False, require: Callable[[Scalar], None] | None = None
+        self,
+        condition: Scalar,
+        promising: bool = False,
+        require: Callable[[Scalar], None] | None = None,
+        of_elements: bool = False,
     ) -> None:
         super().__init__(f"whether {condition} holds may change from one iteration to the next")
         self.condition = condition
         self.promising = promising
         self.require = require
+        self.of_elements = of_elements
 
 
 Relate: TypeAlias = Callable[[Scalar], bool]

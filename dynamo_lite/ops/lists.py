@@ -3,8 +3,9 @@
 ``new_container`` is a fresh list or dict, ``append`` adds one value to a list, ``put_item`` stores one under an index
 or key, in the program's order. The container may be an input, and is handed out as it is. ``list_take`` gives an item,
 as the object that it is, or a copy of a list, ``object_number`` the number that an item is, and ``object_scalar`` an
-item of which it is known that it is a NumPy scalar of a type, ``object_array`` one that is an array. What goes in is
-the very object: a store into it later is seen through the container. What packs several values is a type, or a format
+item of which it is known that it is a NumPy scalar of a type, ``object_array`` one that is an array; ``list_array`` is
+the array that NumPy makes of a list of numbers. What goes in is the very object: a store into it later is seen through
+the container. What packs several values is a type, or a format
 whose text they make.
 
     %out: object = new_container(kind=list);  loop ...: %append = append(%out, i0, %x, packed=tuple)
@@ -163,9 +164,11 @@ def _infer_take(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate)
 
 def take(target: Any, kind: int, places: Sequence[Any]) -> Any:
     """What is taken of a list: an item, which stays or goes, or a copy of a part; or an object as the NumPy scalar that
-    it is, of the type of that number, or as the array, of that type and shape."""
+    it is, of the type of that number, or as the array, of that type and shape; or a list as an array."""
     if kind == abi.TAKE_ARRAY:
         return as_array_of(target, DTYPES_BY_NUMBER[places[0]], places[1:])
+    if kind == abi.TAKE_NUMBERS:
+        return as_numbers_of(target, DTYPES_BY_NUMBER[places[0]], places[1])
     if kind == abi.TAKE_SCALAR:
         return as_scalar_of(target, DTYPES_BY_NUMBER[places[0]])
     if kind == abi.TAKE_JOINED:
@@ -275,6 +278,38 @@ define(
     )
 )
 
+
+_WEAK: dict[str, tuple[type, ...]] = {"d": (float, int), "l": (int,), "?": (bool,)}
+
+
+def _infer_numbers(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    one, size = args
+    if not isinstance(one, Node) or one.array_type != LIST or isinstance(size, Node):
+        raise OpError("no list, or a length that is no number")
+    return ArrayType(params["dtype"], (size,))  # type: ignore[arg-type]
+
+
+def as_numbers_of(found: Any, dtype: np.dtype[Any], size: int) -> Any:
+    """The array that NumPy makes of a list, which has to have so many numbers, those of which that makes one of that
+    dtype: NumPy scalars of it, or the numbers of Python's that convert to it."""
+    kinds = {type(one) for one in found} if type(found) is list and len(found) == size else {type(None)}
+    made = np.array(found) if kinds <= {dtype.type, *_WEAK.get(dtype.char, ())} else None
+    if made is None or made.dtype != dtype:
+        raise TypeError(f"no list of so many numbers of {dtype}")
+    return made
+
+
+define(
+    OpDef(
+        "list_array",
+        OpKind.CALL,
+        _infer_numbers,
+        lambda args, params: as_numbers_of(args[0], params["dtype"], args[1]),
+        "The array of params dtype that NumPy makes of a list of numbers, as long as the second operand says.",
+        may_report=False,
+    )
+)
+
 define(
     OpDef(
         "list_join",
@@ -367,6 +402,11 @@ def read_array(graph: Graph, one: Node, type_: ArrayType, location: Location | N
     return graph.add_call("object_array", (one, *type_.shape), {"dtype": type_.dtype}, type_, location)
 
 
+def read_numbers(graph: Graph, one: Node, type_: ArrayType, location: Location | None) -> Node:
+    """Append what has a list of numbers as an array of that type."""
+    return graph.add_call("list_array", (one, *type_.shape), {"dtype": type_.dtype}, type_, location)
+
+
 def hold(graph: Graph, value: Any, location: Location | None) -> Node:
     """Append an object that is known, as it is."""
     return graph.add_call("held_object", (), {"value": Held(value)}, LIST, location)
@@ -384,6 +424,7 @@ def set_tag(node: Node, place: int, tag: Scalar) -> None:
 
 __all__ = [
     *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "read_number"),
-    *("DTYPES_BY_NUMBER", "as_array_of", "as_scalar_of", "read_array", "read_object", "read_scalar"),
+    *("DTYPES_BY_NUMBER", "as_array_of", "as_numbers_of", "as_scalar_of", "read_array", "read_numbers"),
+    *("read_object", "read_scalar"),
     *("set_tag", "take", "take_out_of", "hold", "join"),
 ]

@@ -102,7 +102,8 @@ def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
             return None
 
     several()  # the strongest question comes first
-    begin, end = _clamp(begin, low, high, ask), _clamp(end, low, high, ask)
+    inside = is_symbolic(distance())  # NB: a window of so many elements may be cut off at the end
+    begin, end = _clamp(begin, low, high, ask, inside), _clamp(end, low, high, ask, inside)
     chosen = several()
     if chosen is False:
         try:
@@ -119,7 +120,24 @@ def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
 
 
 def _from_end(bound: Scalar, dim: Dim, ask: Relate) -> Scalar:
-    return bound if _holds(make("ge", bound, 0), ask) else make("add", bound, dim)
+    """Where a bound lies. One that a loop reads out of an array, as in `x[peak - 3 : peak + 4]`, is taken not to count
+    from the end."""
+    condition = make("ge", bound, 0)
+    try:
+        return bound if _holds(condition, ask) else make("add", bound, dim)
+    except Undecided as error:
+        if not _is_required(error, condition):
+            raise
+        return bound
+
+
+def _is_required(reason: Undecided, condition: Scalar) -> bool:
+    """Whether the program declines where `condition` does not hold, which is on numbers that a loop reads out of
+    arrays."""
+    if not reason.of_elements or reason.require is None:
+        return False
+    reason.require(condition)
+    return True
 
 
 def _holds(condition: Scalar, ask: Relate, asked: dict[Scalar, bool | None] | None = None) -> bool:
@@ -149,8 +167,9 @@ def _holds_now(condition: Scalar, ask: Relate, asked: dict[Scalar, bool | None])
     return not either if undecided is None else _holds(undecided, ask, asked)
 
 
-def _clamp(bound: Scalar, low: Scalar, high: Scalar, ask: Relate) -> Scalar:
-    """`bound` between `low` and `high`; where that changes in a loop, as an expression."""
+def _clamp(bound: Scalar, low: Scalar, high: Scalar, ask: Relate, inside: bool) -> Scalar:
+    """`bound` between `low` and `high`; where that changes in a loop, as an expression. inside: it is taken to lie
+    there if the loop reads it out of an array."""
     try:
         if not _holds(make("ge", bound, low), ask):
             return low
@@ -158,9 +177,10 @@ def _clamp(bound: Scalar, low: Scalar, high: Scalar, ask: Relate) -> Scalar:
         if error.promising:
             raise
         bound = make("max", bound, low)
+    condition = make("le", bound, high)
     try:
-        return bound if _holds(make("le", bound, high), ask) else high
+        return bound if _holds(condition, ask) else high
     except Undecided as error:
         if error.promising:
             raise
-        return make("min", bound, high)
+        return bound if inside and _is_required(error, condition) else make("min", bound, high)

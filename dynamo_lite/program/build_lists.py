@@ -12,7 +12,7 @@ already (List.noted).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
@@ -54,6 +54,10 @@ class ListBuilder(FunctionBuilder):
         super().__init__(*args)  # type: ignore[arg-type]
         self.kept = 0
         self.keeps_objects = False
+        self.made_of: dict[int, Callable[[Take, Frame], NumpyScalar | Array]] = {
+            **{abi.TAKE_SCALAR: self.scalar_of, abi.TAKE_ARRAY: self.array_taken},
+            abi.TAKE_NUMBERS: self.array_of_numbers,
+        }
 
     def keep_place(self) -> Value:
         self.kept += 1
@@ -69,8 +73,7 @@ class ListBuilder(FunctionBuilder):
 
     def take(self, step: Take, frame: Frame) -> None:
         """An item, which may be taken off, or a copy; or the NumPy scalar that an object is."""
-        if step.kind in (abi.TAKE_SCALAR, abi.TAKE_ARRAY):
-            make = self.scalar_of if step.kind == abi.TAKE_SCALAR else self.array_taken
+        if (make := self.made_of.get(step.kind)) is not None:
             frame.registers[step.dst] = make(step, frame)
             return
         target = self.list_in(step.list, frame)
@@ -135,6 +138,17 @@ class ListBuilder(FunctionBuilder):
         words = [*what, *self.as_words(array.sizes)]
         self.helper("object_array", words, failure=abi.RETURNED_NUMBER)
         return replace(array, held=None, room=None)  # NB: this copy is not the object
+
+    def array_of_numbers(self, step: Take, frame: Frame) -> Array:
+        """The array that NumPy makes of a list of numbers."""
+        number, size = step.places
+        if not isinstance(number, int) or number not in DTYPES_BY_NUMBER:
+            raise NotCompiled("an array of another dtype")
+        one = self.list_in(step.list, frame).value
+        array = self.room(DTYPES_BY_NUMBER[number], *self.extents((size,), frame))  # type: ignore[arg-type]
+        what: list[Value | Memref] = [one, self.constant(INT64, number), self.begin(array), array.sizes[0].value]
+        self.helper("list_numbers", what, failure=abi.RETURNED_NUMBER)
+        return array
 
     def as_object(self, value: Reg, frame: Frame) -> List:
         """A NumPy scalar or array as the object that it is, or a new one, which it is from now on."""

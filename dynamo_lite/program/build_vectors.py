@@ -459,7 +459,7 @@ class VectorBuilder(StepBuilder):
             else:
                 product += min(known - {WINDOW})
         self.vectors |= {WINDOW for known in axes if WINDOW in known}
-        if most > abi.MOST_VECTOR or (product and most > 8):
+        if most > abi.MOST_VECTOR or (product and most > 8) or len(product) > abi.VECTOR_WORDS:
             raise NotCompiled("an array of a size that is not known")
         if len(product) > 2:
             self.vectors.add(tuple(product))

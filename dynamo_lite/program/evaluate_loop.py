@@ -20,7 +20,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph import scalar
 from dynamo_lite.ops.draws import BELOW
-from dynamo_lite.ops.lists import DTYPES_BY_NUMBER, as_array_of, as_scalar_of, read_object
+from dynamo_lite.ops.lists import DTYPES_BY_NUMBER, as_array_of, as_numbers_of, as_scalar_of, read_object
 from dynamo_lite.program.build import build
 from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
 from dynamo_lite.program.evaluate_memory import array_at as _at
@@ -335,6 +335,15 @@ def _array_of(item: Any, kind: Any, out: Array, ndim: Any, *sizes: Any) -> None:
     _at(out, (found.size,), (found.itemsize,))[...] = found.reshape(-1)
 
 
+def _numbers_of(target: Any, kind: Any, out: Array, size: Any) -> None:
+    """Copy the numbers of a list."""
+    try:
+        found = as_numbers_of(target, DTYPES_BY_NUMBER[int(kind)], int(size))
+    except TypeError:
+        raise ValueError("an object of another type") from None
+    _at(out, (found.size,), (found.itemsize,))[...] = found
+
+
 def _put(target: list[Any], index: Any, item: Any) -> None:
     target[int(index)] = item
 
@@ -508,6 +517,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "list_scalar": lambda target, index, kind: _scalar(target[int(index)], kind),
     "object_scalar": _scalar,
     "object_array": _array_of,
+    "list_numbers": _numbers_of,
     "object_tag": lambda objects, item: objects.tag(item),
     "list_put": _put,
     "list_put_number": lambda target, index, kind, value: _put(target, index, value.item()),

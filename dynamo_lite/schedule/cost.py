@@ -82,7 +82,7 @@ NUMPY_OPS = {  # of other calls
     **{"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0},
     **{"matmul": 1000.0, "advanced_index": 250.0, "new_container": 20.0, "append": 20.0, "put_item": 30.0},
     **{"list_take": 20.0, "list_join": 60.0, "held_object": 0.0},
-    **{"object_number": 4.0, "object_scalar": 4.0, "object_array": 4.0},
+    **{"object_number": 4.0, "object_scalar": 4.0, "object_array": 4.0, "list_array": 800.0},
     **{"concatenate": 850.0, "stack": 3000.0, "repeat": 1300.0, "tile": 4000.0, "delete": 3500.0},
     **{"linalg_inv": 4500.0, "linalg_det": 4500.0, "linalg_solve": 4500.0, "linalg_slogdet": 5000.0},
     **{"linalg_cholesky": 5000.0, "linalg_eigh": 5500.0, "linalg_eigvalsh": 5000.0},

@@ -300,6 +300,12 @@ class _Emitter:
         self.steps.append(Take(self.register(node), one.index, abi.TAKE_ARRAY, places))
         return True
 
+    def take_numbers(self, node: Node) -> bool:
+        one, size = self.operands(node.args)
+        places = (int(node.params["dtype"].num), size)
+        self.steps.append(Take(self.register(node), one.index, abi.TAKE_NUMBERS, places))
+        return True
+
     def join(self, node: Node) -> bool:
         one, other = self.operands(node.args)
         self.steps.append(Take(self.register(node), one.index, abi.TAKE_JOINED, (other,)))
@@ -592,4 +598,5 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "list_join": _Emitter.join,
     "object_scalar": _Emitter.take_scalar,
     "object_array": _Emitter.take_array,
+    "list_array": _Emitter.take_numbers,
 }

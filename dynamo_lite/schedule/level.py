@@ -94,7 +94,7 @@ class _Kernel:
 
 _EFFECTS = frozenset(
     {"require", "error_state", "new_container", "append", "put_item", "list_take", "list_join", "held_object"}
-    | {"object_scalar", "object_array", "count_true"}
+    | {"object_scalar", "object_array", "list_array", "count_true"}
 )
 _UNSET = frozenset(("empty", "empty_like", "empty_bordered", "require_order"))
 

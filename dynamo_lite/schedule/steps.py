@@ -318,8 +318,9 @@ class Take:
     or a list of its items and of those of the list in the place (TAKE_JOINED). Of a tuple as long as the second place
     says, it is the item under the first (TAKE_OF_TUPLE). Of an object it is the NumPy scalar that this is, of the type
     whose number is the place (TAKE_SCALAR), or the array of that type and of the shape that the other places are,
-    packed in C order, which shows no memory that the program writes (TAKE_ARRAY). Of a dict it is what stands under the
-    place, a number (TAKE_KEY). A place that the list lacks declines, as does an object of another type."""
+    packed in C order, which shows no memory that the program writes (TAKE_ARRAY). Of a list of numbers, as many as the
+    second place says, it is the array of that type that NumPy makes of it (TAKE_NUMBERS). Of a dict it is what stands
+    under the place, a number (TAKE_KEY). A place that the list lacks declines, as does an object of another type."""
 
     dst: int
     list: int

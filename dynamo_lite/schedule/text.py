@@ -84,7 +84,7 @@ def _targets(step: Map) -> str:
 
 
 _READS = ("", "int ", "float ", "bool ", "length of ", "tag of ")
-_TAKES = ("item", "take off", "copy", "item of tuple", "join", "scalar")
+_TAKES = ("item", "take off", "copy", "item of tuple", "join", "scalar", "array", "key", "numbers")
 
 
 def _yields(step: Loop | Cond | Call) -> str:

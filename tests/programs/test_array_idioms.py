@@ -484,3 +484,46 @@ def test_a_table_of_counts() -> None:
     wrong = copies_of(np.array([1, 9]), np.array([0, 0]), 3)
     report = require_equal(confusion, arguments[0], compile=dynamo_lite.compile, variants=[*arguments[1:], wrong])
     assert not report.stats["breaks"] and report.raised
+
+
+def beside_ranges(x: Any, n: int, step: int) -> Any:
+    return x + range(n), range(n) * x / n, x < range(n), x * range(0, step * n, step), x - range(n - 1, -1, -1)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ranges_as_operands(backend: str) -> None:
+    """Of any length by one program; NumPy makes floats of an empty one."""
+    report = require_equal(
+        beside_ranges,
+        lambda: (np.linspace(0.0, 3.0, 5), 5, 2),
+        variants=[
+            lambda n=n, step=step: (np.linspace(0.0, 3.0, n), n, step)  # type: ignore[misc]
+            for n, step in ((7, 2), (11, 3), (4, -2), (30, -5), (0, 1), (1, 4), (6, 0))
+        ],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {"cost_model": False}},
+    )
+    assert report.stats["compiles"] < 12
+
+
+LINKS = [(0.0, 1.5, 0.3), (0.4, 0.0, 0.0), (0.3, 0.5, 0.1), (0.0, 1.0, 0.2)]
+
+
+def chained(links: Any, q: Any) -> Any:
+    t, found = np.eye(2), []
+    for (a, b, c), angle in zip(links, q):  # noqa: B905
+        t = t @ np.array([[np.cos(angle), -a], [b, np.sin(angle) + c]])
+        found.append(t)
+    return found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_zip_of_a_short_array_and_what_has_known_items(backend: str) -> None:
+    report = require_equal(
+        chained,
+        lambda: (LINKS, np.linspace(0.0, 1.0, 4)),
+        variants=[lambda n=n, m=m: (LINKS[:n], np.linspace(0.0, 1.0, m)) for n, m in ((3, 3), (4, 2), (2, 7), (0, 3))],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+    )
+    assert not report.stats["breaks"]

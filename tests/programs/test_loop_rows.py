@@ -10,6 +10,8 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import _C
+from dynamo_lite.capture.lists import rows
+from dynamo_lite.graph.node import NodeKind
 from tests.oracle import require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, table
 
@@ -161,7 +163,7 @@ def last_written_later(X: Any, n: int) -> Any:
     return np.array(out), x
 
 
-@program(False)
+@program(True)
 def one_more(X: Any, n: int) -> Any:
     out = []
     for row in X:
@@ -209,7 +211,7 @@ def of_each_iteration(X: Any, n: int) -> Any:
     return np.array(out)
 
 
-@program(False)
+@program(True)
 def of_some_in_each_iteration(X: Any, n: int) -> Any:
     total = 0.0
     for i in range(len(X)):
@@ -316,7 +318,7 @@ def numbers_in_two_lists(X: Any, n: int) -> Any:
     return shared(greatest, kept)
 
 
-@program(False)
+@program(True)
 def stored_again(X: Any, n: int) -> Any:
     out = [0.0] * n
     for i in range(n):
@@ -334,11 +336,88 @@ def ragged(X: Any, n: int) -> Any:
     return np.concatenate(out)
 
 
-@program(False)
+@program(True)
 def of_two_dtypes(X: Any, n: int) -> Any:
     out = [1]
     for row in X:
         out.append(row.sum())
+    return np.array(out)
+
+
+@program(True)
+def patches(X: Any, n: int) -> Any:
+    out = []
+    for i in range(X.shape[0] - 1):
+        for j in range(X.shape[1] - 1):
+            out.append(X[i : i + 2, j : j + 2])
+    return np.array(out)
+
+
+@program(True)
+def flat_patches(X: Any, n: int) -> Any:
+    out = []
+    for i in range(0, X.shape[0] - 1, 2):
+        for j in range(X.shape[1] - 1, -1, -1):
+            out.append(X[i : i + 2, j].flatten())
+    return np.array(out) * 2.0
+
+
+@program(True)
+def patches_of_four_axes(X: Any, n: int) -> Any:
+    Y, out = np.stack([X, X * 2.0])[:, :, :, None], []
+    for i in range(Y.shape[1] - 1):
+        for j in range(Y.shape[2] - 1):
+            out.append(Y[:, i : i + 2, j : j + 2, :].reshape([-1]))
+    return np.array(out)
+
+
+@program(True)
+def frames(X: Any, n: int) -> Any:
+    x, step, out, back = X.ravel(), max(n // 4, 1), [], []
+    for s in range(1, len(x) - 1, step):
+        out.append(x[s : s + 2])
+    for s in range(len(x) - 2, -1, -step):
+        back.append(x[s : s + 2])
+    return np.array(out), np.asarray(back), back
+
+
+@program(True)
+def some_frames(X: Any, n: int) -> Any:
+    x, out = X.ravel(), []
+    for s in range(0, len(x) - 2, 2):
+        if s % 3 == 0:
+            out.append(x[s : s + 3])
+    return np.array(out)
+
+
+@program(False)
+def stored_into_by_an_inner_loop(X: Any, n: int) -> Any:
+    out = []
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1] - 1):
+            out.append(X[i, j : j + 2])
+            X[i, j] = 7.0
+    return np.array(out)
+
+
+@program(False)
+def stored_into_around_an_inner_loop(X: Any, n: int) -> Any:
+    out = []
+    for i in range(X.shape[0]):
+        row = X[i] * 2.0
+        for j in range(X.shape[1] - 1):
+            out.append(row[j : j + 2])
+        row[0] = 5.0
+    return np.array(out)
+
+
+@program(False)
+def stored_into_behind_a_nest(X: Any, n: int) -> Any:
+    out = []
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1] - 1):
+            out.append(X[i, j : j + 2])
+    X[0, 0] = 5.0
     return np.array(out)
 
 
@@ -395,3 +474,35 @@ def test_there_is_room_for_all_rows(bounds: str, inside: bool) -> None:
         x = np.random.default_rng(n).random(n + 2)
         assert fast(x, n).tobytes() == names["f"](x, n).tobytes()
     assert fast.stats()["declines"] == 0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_more_rows_than_there_is_room_for(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "_MOST_ELEMENTS", 60)
+    options = {"backend": backend, "options": OPTIONS}
+    report = require_equal(
+        patches,
+        lambda: (np.arange(9.0).reshape(3, 3), 3),
+        variants=[lambda: (np.arange(36.0).reshape(6, 6), 3)],
+        compile=dynamo_lite.compile,
+        compile_options=options,
+    )
+    assert report.compiled.stats()["declines"] == 2
+
+
+def handles_interrupts(x: Any, n: int) -> Any:
+    out: list[Any] = []
+    try:
+        for i in range(len(x) - n):
+            out.append(x[i : i + n])
+    except KeyboardInterrupt:
+        return len(out)
+    return np.array(out)
+
+
+def test_a_loop_that_only_collects_is_left_where_somebody_handles_what_a_signal_raises() -> None:
+    for fn, leaves in ((patches, False), (handles_interrupts, True)):
+        fast = dynamo_lite.compile(fn, options=OPTIONS)
+        fast(np.ones((9, 9)), 3)
+        kinds = [node.kind for segment in fast._compilation.segments for node in segment.capture.graph.nodes]
+        assert NodeKind.LOOP in kinds and (NodeKind.LEAVE in kinds) is leaves

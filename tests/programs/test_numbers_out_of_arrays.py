@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.conftest import BACKENDS
 from tests.oracle import require_equal
 
 
@@ -66,3 +67,25 @@ def test_is_one_program(fn: Any, array: Any) -> None:
     fast = dynamo_lite.compile(fn)
     fast(array)
     assert fast.stats()["native_calls"] == 1 and not fast.explain().breaks, fast.explain()
+
+
+def whole_numbers_of_the_best(x: Any, k: int) -> Any:
+    best, out, found = 0, np.zeros(len(x), dtype=int), 0.0
+    for i in range(len(x)):
+        if x[i] > best:
+            best = x[i]
+        out[i] = int(best) + k
+        found += float(best)
+    return out, found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("x", [np.arange(9) * 7 % 5, np.linspace(-3.0, 9.0, 8), np.array([1e300, 2.0]), np.zeros(0)])
+def test_conversions_of_what_is_pythons_or_numpys(x: Any, backend: str) -> None:
+    report = require_equal(
+        whole_numbers_of_the_best,
+        lambda: (x.copy(), 2),
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {"cost_model": False}},
+    )
+    assert not report.stats["breaks"]

@@ -268,3 +268,32 @@ def test_reductions_of_unusual_numbers(expression: str) -> None:
 def test_medians_of_integers(dtype: str) -> None:
     for sizes in ((3, 3), (2, 2)):
         native(reduced("np.median(w)"), (rng(3).random((9, 8)) * 100).astype(dtype), *sizes)
+
+
+def around(x: Array, peaks: Array) -> Any:
+    mean, energy = np.zeros(7), []
+    for p in peaks:
+        mean += x[p - 3 : p + 4]
+        energy.append(np.sum(x[p - 2 : p] ** 2))
+    return mean, np.array(energy)
+
+
+def between(x: Array, positions: Array) -> Array:
+    out = np.zeros(len(positions))
+    for i in range(1, len(positions)):
+        out[i] = np.sum(x[positions[i - 1] - 1 : positions[i] - 1])
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "l"])
+def test_windows_around_places(dtype: str) -> None:
+    x = (rng(5).random(200) * 200).astype(dtype)
+    native(around, x, np.arange(5, 190, 7))
+    native(between, x, np.array([1, 4, 9, 9, 30, 180]))
+
+
+@pytest.mark.parametrize("places", [(50, 1, 70), (50, 199, 70), (2, 2), (0, 60), (-1, 60), (300, 60), (-250, 4), ()])
+def test_windows_beyond_the_ends(places: tuple[int, ...]) -> None:
+    x = rng(6).random(200)
+    equal(around, x, np.array([20, 30, 40, *places, 90], int))
+    equal(between, x, np.array([20, 30, 40, *places, 90], int))

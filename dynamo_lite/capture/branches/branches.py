@@ -33,9 +33,9 @@ from dynamo_lite.capture.branches.choices import (
     none_condition,
 )
 from dynamo_lite.capture.branches.compound import ends_of_condition
-from dynamo_lite.capture.branches.sameness import cells_of_others, mutable_state, unchanged
-from dynamo_lite.capture.lists.object_lists import convert_all, try_objects
-from dynamo_lite.capture.loops.candidates import is_long, share
+from dynamo_lite.capture.branches.sameness import cells_of_others, find_changed, mutable_state
+from dynamo_lite.capture.lists.object_lists import convert_all, is_eligible, try_objects
+from dynamo_lite.capture.loops.candidates import is_long, roll, share
 from dynamo_lite.capture.loops.code import CONDITIONAL_JUMPS, always_read, joins, meeting, same_code
 from dynamo_lite.capture.loops.leaving import exit_name, index_name
 from dynamo_lite.capture.loops.plan import LoopKey
@@ -63,6 +63,7 @@ from dynamo_lite.graph.scalar import make, negate, simplify
 from dynamo_lite.pycode import cell_liveness, liveness
 from dynamo_lite.pycode.liveness import Live
 
+FEW_FORKS = 4  # with more, short loops around them are not unrolled
 MAX_FORKS = 100  # in one iteration, written out
 SIMPLE_FORKS = 16  # with more the loop is traced again, with each condition of several parts as one number
 _END = -2  # in place of an instruction: the end of such a condition
@@ -271,6 +272,8 @@ class Walk:
         machine, frame = self.machine, self.frame
         tracer = machine.tracer
         self.forks += 1
+        if self.forks > FEW_FORKS:
+            roll(tracer, frame.code, frame.index, frame.stack)
         if self.forks > SIMPLE_FORKS and tracer.in_loop and not self._is_compound():
             tracer.plans[tracer.regions[0].key].compound = True
             raise Retry
@@ -322,7 +325,11 @@ class Walk:
             now = snapshot(tracer)
             ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now, shared))
             restore(tracer, held)
-            if not unchanged(tracer, state):
+            changed = find_changed(tracer, state)
+            if changed is not None:
+                is_first = self.leave_at is not None and tracer.restraints.objects is None
+                if is_first and is_eligible(tracer, changed, ever=True):
+                    try_objects(tracer, "loop-state")
                 what = "a list, dict or iterator that a branch changes"
                 self._go_aside(arm, before, name, condition, "loop-state", what, unrolled=True)
                 self.refuse("loop-state", what)

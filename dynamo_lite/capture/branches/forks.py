@@ -16,8 +16,9 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dynamo_lite.capture.branches.arms import are_short, has_big_arrays
-from dynamo_lite.capture.branches.branches import CalleeWalk
+from dynamo_lite.capture.branches.branches import FEW_FORKS, CalleeWalk
 from dynamo_lite.capture.branches.choices import break_, data_condition, none_condition
+from dynamo_lite.capture.loops.candidates import roll
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.segments.restraints import place_of
 from dynamo_lite.capture.state import Frame, Retry, Tracer
@@ -50,11 +51,15 @@ def fork(machine: Machine, frame: Frame) -> bool:
     frame.index = place
     everything = frozenset(range(len(frame.code.instrs)))
     walk = CalleeWalk(machine, frame, everything, -1, break_, -1, None)
+    stack = frame.stack[:]
     tracer.forked += 1
+    if tracer.forked > FEW_FORKS:
+        roll(tracer, frame.code, place, stack)
     tracer.forking = _place(frame, place)
     try:
         goes_on = walk.fork(condition)
     except (Break, Undecided):
+        roll(tracer, frame.code, place, stack)
         refuse_fork(tracer)
     tracer.forking = None
     if goes_on is not None:

@@ -193,8 +193,13 @@ def mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[An
 
 
 def unchanged(tracer: Tracer, state: list[tuple[Value, tuple[Any, ...]]]) -> bool:
-    """Whether all of it holds what it held; the program may have begun to fill a list, of which nobody has to know in
-    the graphs that are complete."""
+    """Whether all of it holds what it held."""
+    return find_changed(tracer, state) is None
+
+
+def find_changed(tracer: Tracer, state: list[tuple[Value, tuple[Any, ...]]]) -> Value | None:
+    """The first of it that holds something else now; the program may have begun to fill a list, of which nobody has to
+    know in the graphs that are complete."""
     for value, before in state:
         after = tuple(_STATE[type(value)](value))
         if isinstance(value, CellValue) and before == (None,) and value.concrete is not None:
@@ -202,8 +207,8 @@ def unchanged(tracer: Tracer, state: list[tuple[Value, tuple[Any, ...]]]) -> boo
         if isinstance(value, SequenceValue | DictValue) and before[-1] is None and _is_open(tracer, value.filled):
             after = (*after[:-1], None)
         if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
-            return False
-    return True
+            return value
+    return None
 
 
 def _is_open(tracer: Tracer, filled: Node | None) -> bool:
@@ -265,7 +270,7 @@ def parts(value: Value) -> list[Value | None]:
 
 __all__ = [
     "parts",
-    "cells_of_others",
+    *("cells_of_others", "find_changed"),
     *("held_cells", "is_one_object", "is_read_later", "mutable_state", "reachable", "reached_by_name", "same"),
     *("types_agree", "unchanged"),
 ]

@@ -342,9 +342,7 @@ def _range(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         raise Break("python-call", "range")
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
     assert start is not None and stop is not None and step is not None
-    is_positive = machine.tracer.graph.facts.decide(make("ge", step, 1))
-    if not is_positive and machine.tracer.hint(step) == 0:
-        raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
+    machine.tracer.have(make("ne", step, 0), "python-exception", "ValueError: range() arg 3 must not be zero")
     return RangeValue(None, start, stop, step)
 
 
@@ -546,6 +544,8 @@ def _is_of(value: Value, kind: str) -> bool:
 @rule(int)
 def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     given = only(args, kwargs)
+    if isinstance(given, EitherValue):
+        return split(machine, given, lambda one: _int(machine, [machine.realised(one)], {}))
     value = as_whole(machine, given)
     if _is_of(value, "int"):
         return value
@@ -585,7 +585,10 @@ def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(float)
 def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = as_whole(machine, only(args, kwargs))
+    given = only(args, kwargs)
+    if isinstance(given, EitherValue):
+        return split(machine, given, lambda one: _float(machine, [machine.realised(one)], {}))
+    value = as_whole(machine, given)
     if _is_of(value, "float"):
         return value
     if isinstance(value, ArrayValue):

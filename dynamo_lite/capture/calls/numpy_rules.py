@@ -22,6 +22,7 @@ from dynamo_lite.capture.arrays.temporaries import are_exchanged
 from dynamo_lite.capture.arrays.written import is_loop_result, note_written, root_of
 from dynamo_lite.capture.iteration.consumers import numbers_of
 from dynamo_lite.capture.lists import whole_lists
+from dynamo_lite.capture.lists.list_arrays import array_of_numbers
 from dynamo_lite.capture.lists.rows import filled_array, length_of_part
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import known
@@ -113,10 +114,11 @@ def require_double(*values: Value) -> None:
 
 
 def array_of_list(machine: Machine, value: SequenceValue | ListValue) -> Filled | None:
-    """The array of all numbers in a list that a loop has filled, or in one from outside."""
+    """The array of all numbers in a list that a loop has filled, or in one from outside, or in one of the program's."""
     if isinstance(value, SequenceValue) and value.filled is not None:
         return filled_list(machine, value)
-    return whole_lists.as_operand(machine.tracer, value)
+    known = whole_lists.as_operand(machine.tracer, value)
+    return array_of_numbers(machine.tracer, value) if known is None and isinstance(value, ListValue) else known
 
 
 def filled_list(machine: Machine, value: SequenceValue) -> Filled | None:
@@ -253,12 +255,24 @@ def _operand(machine: Machine, value: Value, beside: Value | None = None) -> Any
         # Where NumPy computes in complex128 all the same, it makes no difference that a Python number is weak.
         if not type_.scalar and np.result_type(type_.dtype, 1j) == value.node.array_type.dtype:
             return value.node
-    found = raw(machine, value)
+    found = _array_of_range(machine, value) if isinstance(value, RangeValue) else raw(machine, value)
     if isinstance(found, Node | int | float | complex | bool | np.generic) or is_symbolic(found):
         return found
     if isinstance(found, list | tuple | Filled):
         return found
     raise Break("op-without-rule", f"{ops.described(found)} as an operand")
+
+
+def _array_of_range(machine: Machine, value: RangeValue) -> Node:
+    """The array that NumPy makes of a range beside another one, whose numbers may be those of the call."""
+    is_down = kind_of(value.step) == "int" and machine.tracer.graph.facts.decide(make("lt", value.step, 0)) is True
+    more = make("gt" if is_down else "lt", value.start, value.stop)
+    if not machine.tracer.relate(more):
+        raise Break("op-without-rule", "an empty range, or one of another direction, as an operand")
+    bounds = [machine.tracer.number(bound) for bound in (value.start, value.stop, value.step)]
+    made = call_numpy(machine, np.arange, bounds, {})
+    assert isinstance(made, ArrayValue)
+    return made.node
 
 
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:

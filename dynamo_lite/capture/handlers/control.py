@@ -20,7 +20,7 @@ from dynamo_lite.capture.iteration.consuming import gathered
 from dynamo_lite.capture.iteration.iterators import go_on_with, iterate, next_item
 from dynamo_lite.capture.iteration.numbered import are_private, goes_over_grown, is_numbered, know_texts
 from dynamo_lite.capture.lists import object_lists
-from dynamo_lite.capture.loops.candidates import header_behind, plan_of, stays_loop
+from dynamo_lite.capture.loops.candidates import header_behind, plan_of, roll, stays_loop
 from dynamo_lite.capture.loops.entries import for_numbered
 from dynamo_lite.capture.loops.first_tests import entering_way, truth_now
 from dynamo_lite.capture.loops.rests import is_handed_over
@@ -121,10 +121,10 @@ def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
     raising = declining_way(tracer, frame.code, place)
     entering = entering_way(frame.code, place) if raising is None and not machine.break_everywhere else None
     condition = None if raising is entering is None else data_condition(machine, value)
-    if condition is None:
-        return known_truth(machine, value)
-    truth = truth_now(tracer, condition) if raising is None else not raising
-    if truth is None or (raising is None and truth is not entering and not tracer.peeling):
+    truth = None if condition is None else truth_now(tracer, condition) if raising is None else not raising
+    if condition is None or truth is None or (raising is None and truth is not entering and not tracer.peeling):
+        if isinstance(value, ArrayValue) and value.number is None:
+            roll(tracer, frame.code, place, frame.stack)
         return known_truth(machine, value)
     number = as_number_here(machine, condition)
     tracer.require(simplify(number) if truth else negate(number))

@@ -260,7 +260,10 @@ def _next_of_enumerate(machine: Machine, iterator: IteratorValue) -> Value | Non
 
 def _next_of_zip(machine: Machine, iterator: IteratorValue) -> Value | None:
     items: list[Value] = []
+    is_known = any(part.kind == "iter" for part in iterator.parts)
     for part in iterator.parts:
+        if is_known and part.kind == "array" and isinstance(part.of, ArrayValue):
+            known_length(machine.tracer, part.of)  # of a short one, since it is unrolled beside what has known items
         item = next_item(machine, part)
         if item is None and iterator.start and len(iterator.parts) > 1:
             others = iterator.parts[1:] if not items else ()

@@ -38,6 +38,7 @@ from dynamo_lite.capture.lists.holdings import (
     settle,
     type_of_array,
 )
+from dynamo_lite.capture.lists.list_arrays import read
 from dynamo_lite.capture.lists.scalar_items import DTYPES, SCALARS, guess, kind_of_scalar, note_put
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers.numbers import as_scalar
@@ -73,7 +74,7 @@ _MIXED = {"int", "float"}
 _FEW = 4
 _MOST = 64  # items of a list made here that are put into it one by one
 _MOST_KNOWN = 4096  # and of one of constants, which is copied
-_DONE = frozenset({"list.append", "list.pop", "list.copy"})  # by `method`, below
+_DONE = frozenset({"list.append", "list.pop", "list.copy", "list.extend"})  # by `method`, below
 _BY_OBJECTS = frozenset(  # of breaks that such lists may do away with
     {"loop-list", "loop-state", "side-effect-container", "loop-over-unknown-iterator", "unsupported-operation"}
     | {"loop-dependent", "long-list", "list-length", "listed-array", "data-dependent-number", "python-call"}
@@ -172,6 +173,9 @@ def _kind_of(tracer: Tracer, item: Value) -> str | None:
         return None if None in kinds or "tuple" in kinds else "tuple"
     if (constant := _constant_tuple(item)) is not None:
         return None if holding_of([constant]) is None else "tuple"
+    if _is_given_tuple(item):
+        kinds = [_kind_of(tracer, part) for part in item.known]  # type: ignore[attr-defined]
+        return "tuple" if {*kinds} <= {*_OF} else None
     if kind_of_scalar(item) is not None:
         return SCALARS
     number = as_scalar(item)
@@ -193,6 +197,12 @@ def _constants(tracer: Tracer, value: SequenceValue) -> list[Any] | None:
 def _is_tuple(item: Value) -> bool:
     is_made_here = isinstance(item, SequenceValue) and item.kind is tuple and item.source is None
     return is_made_here and 0 < len(item.known) <= LONGEST_TUPLE  # type: ignore[attr-defined]
+
+
+def _is_given_tuple(item: Value) -> bool:
+    """Whether a value is a tuple from outside, of a few items."""
+    is_given = type(item) is SequenceValue and item.kind is tuple and item.source is not None
+    return is_given and 0 < len(item.known) <= LONGEST_TUPLE and _constant_tuple(item) is None  # type: ignore[attr-defined]
 
 
 def _constant_tuple(item: Value) -> tuple[Any, ...] | None:
@@ -298,15 +308,7 @@ def length(machine: Machine, target: ListValue) -> Value:
 
 def length_now(tracer: Tracer, node: Node) -> Value:
     """How long a list of the program's, or one to which it appends, is at this place."""
-    return NumberValue(None, _read(tracer, node, "int", abi.READ_LENGTH))
-
-
-def _read(tracer: Tracer, node: Node, kind: str, of: int, *table: Node) -> Any:
-    (name,) = tracer.yield_names(1)
-    symbol = tracer.graph.add_size(name) if of == abi.READ_LENGTH else tracer.graph.add_yield(name, kind)
-    tracer.alternatives[name] = ()
-    ops.lists.read_number(tracer.graph, (node, *table), of, symbol, tracer.location())
-    return symbol
+    return NumberValue(None, read(tracer, node, "int", abi.READ_LENGTH))
 
 
 def place_of(machine: Machine, index: Value) -> Scalar:
@@ -382,21 +384,21 @@ def _item(tracer: Tracer, target: ListValue, node: Node, place: Scalar = -1) -> 
     if kind in DTYPES:
         return ArrayValue(None, ops.lists.read_scalar(tracer.graph, node, DTYPES[kind], tracer.location()))
     if kind == "bool":
-        return NumberValue(None, make("ne", _read(tracer, node, "int", abi.READ_BOOL), 0))
+        return NumberValue(None, make("ne", read(tracer, node, "int", abi.READ_BOOL), 0))
     table = table_of(tracer)
     tag = None
     if table is not None:
-        _read(tracer, node, "int", abi.READ_TAG, table)
+        read(tracer, node, "int", abi.READ_TAG, table)
         tag = tracer.graph.nodes[-1]
     if kind != "number":
         return _number(tracer, node, kind, _OF[kind], tag)
-    is_float = make("ne", _read(tracer, node, "int", abi.READ_IS_FLOAT), 0)
+    is_float = make("ne", read(tracer, node, "int", abi.READ_IS_FLOAT), 0)
     parts = (("float", abi.READ_FLOAT_ELSE), ("int", abi.READ_INT_ELSE))
     return EitherValue(None, is_float, *(_number(tracer, node, one, of, tag) for one, of in parts))
 
 
 def _number(tracer: Tracer, node: Node, kind: str, of: int, tag: Node | None) -> NumberValue:
-    symbol = _read(tracer, node, kind, of)
+    symbol = read(tracer, node, kind, of)
     tracer.cell_reads.add(symbol)
     return NumberValue(None, symbol, ItemRead(node, tag))
 
@@ -444,7 +446,18 @@ def method(machine: Machine, target: ListValue, name: str, args: list[Value]) ->
             return pop(machine, target, args[0] if args else None)
         case "copy", 0:
             return copy(machine, target)
+        case "extend", 1 if (items := _known_items(machine.tracer, args[0])) is not None:
+            for item in items:
+                put(machine, target, None, item)
+            return ConstantValue(None, None)
     raise Break("side-effect-container", f"list.{name}")
+
+
+def _known_items(tracer: Tracer, value: Value) -> list[Value] | None:
+    """The items of a list or tuple that capture knows one by one."""
+    value = realise(tracer, value)
+    is_known = type(value) is SequenceValue and not value.is_grown and value.cells is None and value.times is None
+    return value.items if is_known else None  # type: ignore[attr-defined]
 
 
 def copy(machine: Machine, target: ListValue, start: Value | None = None, stop: Value | None = None) -> ListValue:
@@ -521,7 +534,7 @@ def _stay_as_long(tracer: Tracer) -> None:
     tracer.lengths_changed += 1
     for region, target, count in tracer.gone_over:
         if region in tracer.regions:
-            tracer.require(make("eq", _read(tracer, target.node, "int", abi.READ_LENGTH), count))
+            tracer.require(make("eq", read(tracer, target.node, "int", abi.READ_LENGTH), count))
 
 
 def _store(
@@ -583,6 +596,14 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
         for part, one in zip(_parts(holding, len(constants)), constants, strict=True):
             _object(tracer, part, ConstantValue(None, one))
         return hold(tracer, constants)
+    if _is_given_tuple(item) and _kind_of(tracer, item) == "tuple":
+        assert isinstance(item, SequenceValue)
+        for part, one in zip(_parts(holding, len(item.known)), item.known, strict=True):
+            of_part = _kind_of(tracer, one) or ""
+            if not part.kind:
+                settle(part, of_part, mixed)
+            require_mixed(part, of_part, mixed)
+        return _input(tracer, item, next(obj for obj, one in tracer.wrapped.values() if one is item))
     if tracer.restraints.arrays and is_none(item) and holding.kind in ("", "array"):
         return hold(tracer, None)
     if tracer.restraints.arrays and isinstance(item, ArrayValue) and (type_ := type_of_array(item)) is not None:
@@ -611,7 +632,7 @@ def _object(tracer: Tracer, holding: Holding, item: Value) -> Node | Scalar:
     if type(item) is ConstantValue:
         return hold(tracer, item.value)
     if isinstance(item, NumberValue) and item.source is not None and kind != "bool":
-        return _input(tracer, item)
+        return _input(tracer, item, tracer.hints.get(getattr(item.expr, "name", ""), 0))
     if tracer.in_loop:
         claim(tracer, item, number)
         return made_anew(item, number)
@@ -655,14 +676,15 @@ def itself(one: Any) -> Any:
     return one
 
 
-def _input(tracer: Tracer, item: NumberValue) -> Node:
-    """A number from outside as the object that it is."""
+def _input(tracer: Tracer, item: Value, example: Any) -> Node:
+    """A number or tuple from outside as the object that it is."""
     known = tracer.held.get(item.source)
     if known is None:
         assert item.source is not None
         tracer.inputs.append(item.source)
-        tracer.example_inputs.append(tracer.hints.get(getattr(item.expr, "name", ""), 0))
-        known = tracer.held[item.source] = None, tracer.root.add_input(LIST, "number")
+        tracer.example_inputs.append(example)
+        name = "tuple" if isinstance(item, SequenceValue) else "number"
+        known = tracer.held[item.source] = None, tracer.root.add_input(LIST, name)
     return known[1]
 
 

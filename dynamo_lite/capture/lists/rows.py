@@ -32,13 +32,16 @@ from dynamo_lite.capture.value import ArrayValue, ConstantValue, NumberValue, Se
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import loop_parts, origins, written_by
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of, make, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of, make, product, symbols_of
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.registry import may_report
 
 _ROOM, _ROOM_INSIDE = 1 << 20, 1 << 14  # rows of a list of which nobody knows how long it becomes; in a loop's body
 _MOST_ROOM = 1 << 24  # and of any other: memory that is not written to costs nothing
+_MOST_ELEMENTS = 1 << 26  # of all rows that are arrays
 _DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(bool)}  # of Python numbers
 
 
@@ -147,16 +150,20 @@ def shape_of(tracer: Tracer, rows: Rows, bounds: tuple[Scalar, ...]) -> tuple[Sc
     count = make("sub", bounds[1], bounds[0])
     if rows.counted:
         spare = _ROOM_INSIDE if tracer.regions else _ROOM
-        count = spare if rows.most is None else make("min", rows.most, _MOST_ROOM)
+        room: Scalar = _MOST_ROOM
+        if not rows.row.scalar:
+            room = make("floordiv", _MOST_ELEMENTS, make("max", product(rows.row.shape), 1))
+        count = spare if rows.most is None else make("min", rows.most, room)
     return (make("add", count, rows.first), *rows.row.shape)
 
 
 def _most_of(tracer: Tracer, region: Region) -> Scalar | None:
     """How many iterations a loop has at most, however often it begins; None if nobody knows before the loops around."""
     start, stop, step = region.bounds
-    if stop == ENDLESS or type(step) is not int:
+    forward, backward = (tracer.graph.facts.decide(make(op, step, 0)) for op in ("gt", "lt"))
+    if stop == ENDLESS or not (forward or backward):
         return None
-    low, high = (start, stop) if step > 0 else (stop, start)
+    low, high = (start, stop) if forward else (stop, start)
     lows, highs = (
         one.operands if isinstance(one, ScalarOp) and one.op == op else (one,)
         for one, op in ((low, "max"), (high, "min"))
@@ -165,7 +172,12 @@ def _most_of(tracer: Tracer, region: Region) -> Scalar | None:
     if any(tracer.graph.facts.decide(make("ge", least, -1)) for least in lows):
         counts += [make("add", most, 1) for most in highs]
     known = [count for count in counts if not tracer.varies(count)]
-    return make("max", reduce(partial(make, "min"), known), 0) if known else None
+    if not known:
+        return None
+    most, by = reduce(partial(make, "min"), known), step if forward else make("neg", step)
+    if not tracer.varies(by):
+        most = make("floordiv", make("add", most, make("sub", by, 1)), by)
+    return make("max", most, 0)
 
 
 def _grow(tracer: Tracer, rows: Rows, regions: list[Region]) -> None:
@@ -252,7 +264,7 @@ def _want(tracer: Tracer, rows: Rows) -> bool:
         return False
     assert rows.region is not None
     counted = rows.counted or not _is_counted_by(tracer, rows.region.bounds)
-    if counted and rows.items and any(rows.items):
+    if counted and rows.items and any(rows.items) and rows.most is None:
         return False
     plan.rows[rows.where] = rows.row, counted, rows.most
     if counted:
@@ -339,27 +351,72 @@ def _stays(tracer: Tracer, item: Node | None, loop: Node) -> bool:
     """Whether nobody has stored into what is appended since then. (Into what the body makes it may have before.)"""
     if item is None:
         return True
-    _, initial, captured, inside = loop_parts(loop)
-    body, around = inside.nodes, tracer.graph.nodes
-    appends = [place for place, node in enumerate(body) if node.op == "append" and item in node.args]
-    after = body[appends[0] :] if appends else body
+    around = tracer.graph.nodes
     later = written_by(around[around.index(loop) + 1 :])
     if any(one.op == "tuple_get" and one.args[0] is loop for one in later):
         return False
-    for one in origins(item):
-        if one not in body:
-            return False  # one object for all iterations, which has another name in the body now
-        if one.kind is NodeKind.INPUT:
-            outer = (0, *initial, *captured)[one.params["index"]]
-            assert isinstance(outer, Node)
-            if one in written_by(body) or not origins(outer).isdisjoint(later):
+    shown, levels = {item}, _levels_to(loop, item)
+    for place, (node, region) in reversed(list(enumerate(levels))):
+        inside = region.nodes
+        if place + 1 < len(levels):
+            after = inside[inside.index(levels[place + 1][0]) + 1 :]
+        else:
+            after = inside[_first_append(inside, item) :]
+        outer: set[Node] = set()
+        for one in set().union(*map(origins, shown)):
+            if one not in inside:
+                return False  # one object for all iterations, which has another name in the body now
+            if one.kind is NodeKind.INPUT:
+                given = _given(node, one.params["index"])
+                if one in written_by(inside) or not isinstance(given, Node):
+                    return False
+                outer.add(given)
+            elif one.kind is not NodeKind.CALL or one in written_by(after):
                 return False
-        elif one.kind is not NodeKind.CALL or one in written_by(after):
-            return False
-    return True
+        shown = outer
+    return bool(levels) and all(origins(one).isdisjoint(later) for one in shown)
+
+
+def _first_append(nodes: list[Node], item: Node) -> int:
+    return next(place for place, node in enumerate(nodes) if node.op == "append" and item in node.args)
+
+
+def _levels_to(node: Node, item: Node) -> list[tuple[Node, Graph]]:
+    """The loops and choices, with their bodies, in the innermost of which an item is appended."""
+    for region in node.regions:
+        if any(one.op == "append" and item in one.args for one in region.nodes):
+            return [(node, region)]
+        for one in region.nodes:
+            if one.regions and (inner := _levels_to(one, item)):
+                return [(node, region), *inner]
+    return []
+
+
+def _given(node: Node, place: int) -> Argument:
+    """What an input of a body is at first."""
+    if node.kind is NodeKind.COND:
+        return node.args[1 + place]
+    _, initial, captured, _ = loop_parts(node)
+    return (0, *initial, *captured)[place]
+
+
+_MOVES = frozenset(("append", "copy", "flatten", "require"))
+
+
+def only_collects(plan: LoopPlan, region: Region) -> bool:
+    """Whether a loop does nothing but put parts of arrays together, of which it stores the rows, so that there is no
+    iteration with anything to report: if it is not left in the middle, nobody needs the list."""
+    is_one = any(rows is not None and not rows[0].scalar for rows in plan.rows.values())
+    return is_one and _only_moves(region.graph)
+
+
+def _only_moves(graph: Graph) -> bool:
+    calls = [node for node in graph.nodes if node.kind is NodeKind.CALL]
+    moves = (node.op in _MOVES or REGISTRY[node.op].kind is OpKind.VIEW or not may_report(node) for node in calls)
+    return all(moves) and all(_only_moves(region) for node in graph.nodes for region in node.regions)
 
 
 __all__ = [
     *("Rows", "filled_array", "give_up", "holds_numbers", "length_of_filled", "length_of_part", "note_row"),
-    *("rows_ahead", "shape_of"),
+    *("only_collects", "rows_ahead", "shape_of"),
 ]

@@ -21,7 +21,7 @@ from dynamo_lite.capture.numbers.numbers import length_of
 from dynamo_lite.capture.segments.plain_statements import known, plain_call_ahead
 from dynamo_lite.capture.segments.restraints import FirstRounds, place_in, place_of
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Region, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     Break,
     FunctionValue,
@@ -56,7 +56,7 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
         return False
     if isinstance(value, RangeValue):
         bounds = (value.start, value.stop, value.step)
-        if not any(map(is_symbolic, bounds)) and length_of(bounds) <= ALWAYS_UNROLLED:
+        if is_short(value) and place_of(frame.code, header) not in tracer.restraints.rolled:
             return False
         if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
             return False
@@ -65,6 +65,35 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
             _open_long(tracer, value)
         return False
     return True
+
+
+def is_short(value: Value) -> bool:
+    """Whether it is a range of a few known numbers, over which a loop is unrolled."""
+    bounds = (value.start, value.stop, value.step) if isinstance(value, RangeValue) else ()
+    return bool(bounds) and not any(map(is_symbolic, bounds)) and length_of(bounds) <= ALWAYS_UNROLLED
+
+
+def roll(tracer: Tracer, code: Code, index: int, stack: list[Value]) -> None:
+    """A branch on data has been met that is one too many, or cannot be captured. Have the short loops around it in its
+    frame that are being unrolled stay loops in the next attempt, unless that was tried: raises Retry."""
+    unrolled = [one for one in stack if isinstance(one, IteratorValue) and one.kind == "iter" and is_short(one.of)]
+    if not tracer.native_loops or not unrolled or tracer.peeling:
+        return
+    rolled = tracer.restraints.rolled
+    heads = [at for at, instr in enumerate(code.instrs[:index]) if instr.op == "FOR_ITER"]
+    places = {place_of(code, at) for at in heads if index in natural_loop(code, at, False)}
+    if not places <= rolled | tracer.restraints.unrolled:
+        rolled |= places
+        raise Retry
+
+
+def unroll(tracer: Tracer, code: Code, loop: frozenset[int]) -> None:
+    """A loop is refused. Have those in it that stay loops for branches on data unrolled again: raises Retry."""
+    places = {place_of(code, at) for at in loop if code.instrs[at].op == "FOR_ITER"} & tracer.restraints.rolled
+    if places:
+        tracer.restraints.rolled -= places
+        tracer.restraints.unrolled |= places
+        raise Retry
 
 
 def _open_long(tracer: Tracer, value: Value) -> None:
@@ -289,7 +318,7 @@ __all__ = [
     "begin_apart",
     "begins_plainly",
     "count_first_rounds",
-    "expect_side_exits",
+    *("expect_side_exits", "is_short", "roll", "unroll"),
     "header_behind",
     "holds_instances",
     "is_comprehended",

@@ -17,14 +17,14 @@ from dynamo_lite.capture.iteration.numbered import (
     take_one,
 )
 from dynamo_lite.capture.lists.columns import is_row
-from dynamo_lite.capture.loops.candidates import is_comprehended, plan_of
+from dynamo_lite.capture.loops.candidates import is_comprehended, is_short, plan_of
 from dynamo_lite.capture.loops.guesses import guess_kinds
 from dynamo_lite.capture.loops.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbers.numbers import length_of
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, ENDLESS, Frame, Retry, Tracer
 from dynamo_lite.capture.value import Break, IteratorValue, SequenceValue
-from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.opdef import Undecided, demand
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, make, negate
 from dynamo_lite.pycode import CO_GENERATOR_KINDS
 
@@ -50,7 +50,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         plan.outcome = "unrolled"
         return False
     if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops or stands_still):
-        if not is_comprehended(frame):
+        if not is_comprehended(frame) and not is_short(iterator.of):
             plan.outcome = "segments"
             raise Break("loop-goes-on", "a range")  # which an exit of the loop brought
         take_one_by_one(machine, iterator)
@@ -68,7 +68,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     start = make("add", start, make("mul", step, iterator.taken))
     if tracer.relate(make("eq", step, 0)):
         raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
-    forward = tracer.relate(make("ge", step, 1))
+    forward = demand(tracer.relate, make("ge", step, 1))
     more = make("lt", start, stop) if forward else make("gt", start, stop)
     alone = iterator.taken in plan.alone
     if iterator.taken < plan.peel and not alone and not _is_told(tracer, more):

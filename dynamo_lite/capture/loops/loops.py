@@ -30,6 +30,7 @@ from dynamo_lite.capture.lists.listed_objects import TOLD_BEFORE
 from dynamo_lite.capture.lists.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.lists.object_lists import as_list_like, try_objects
 from dynamo_lite.capture.lists.whole_lists import look_closer
+from dynamo_lite.capture.loops import candidates
 from dynamo_lite.capture.loops.candidates import expect_side_exits, holds_instances, key_of, share, starts_segment
 from dynamo_lite.capture.loops.closure_cells import cells_of_loop, check_cells
 from dynamo_lite.capture.loops.code import exposed, keeps_iterator, ways_out, whole_loop, without
@@ -54,7 +55,6 @@ from dynamo_lite.capture.loops.leaving import (
     index_name,
     is_told,
     iterations_before,
-    note_exit,
     number_left,
 )
 from dynamo_lite.capture.loops.number_objects import Behind, Objects, Path, tell_apart
@@ -94,7 +94,7 @@ from dynamo_lite.capture.loops.surroundings import (
     side_exits_of,
 )
 from dynamo_lite.capture.loops.unbound import all_bound, left_unbound, settle, unbound_before
-from dynamo_lite.capture.loops.whole_loops import check_whole
+from dynamo_lite.capture.loops.whole_loops import check_whole, let_leave
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbers.complex_numbers import parted
 from dynamo_lite.capture.numbers.numbers import as_scalar
@@ -317,6 +317,7 @@ class Attempt:
 
     def refuse(self, reason: str, detail: str) -> NoReturn:
         tracer, is_told = self.machine.tracer, detail is TOLD_BEFORE
+        candidates.unroll(tracer, self.frame.code, self.loop)
         try_objects(tracer, reason)
         look_closer(tracer, reason)
         doubt(tracer, self.plan)
@@ -665,7 +666,7 @@ class Attempt:
             for place in self.owners:
                 self.assign(place, held(place))
             rest = None if iterator is None else (iterator, self.bounds)
-            leaves = self.may_leave and note_exit(tracer, self.frame, self.header, loop, rest, held)
+            leaves = self.may_leave and let_leave(tracer, self.frame, self.region, self.header, loop, rest, held)
         except CannotLeave:
             leaves = False
         if not tracer.regions:
@@ -718,9 +719,8 @@ class Attempt:
             return left.result(path, TYPES[kind_of(self.next[path])])
         if path in self.counts:
             return counted(self.machine.tracer.number(self.counts[path]), self.plan.steps[path])
-        value = self.final[path]
-        changes = self._changes(value)
-        return number_left(self.machine.tracer, value, self.bounds, self.region.index) if changes else value
+        value, tracer = self.final[path], self.machine.tracer
+        return number_left(tracer, value, self.bounds, self.region.index) if self._changes(value) else value
 
     def _is_untold(self, value: Value) -> bool:
         if not isinstance(value, NumberValue) or kind_of(value.expr) == "complex" or not self._changes(value):

@@ -7,12 +7,17 @@ loop runs in a segment that can be left in it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dynamo_lite.capture.iteration import consumers
+from dynamo_lite.capture.lists.rows import only_collects
 from dynamo_lite.capture.loops.candidates import is_comprehended
+from dynamo_lite.capture.loops.leaving import note_exit
+from dynamo_lite.capture.loops.rests import Bounds
 from dynamo_lite.capture.numbers.numbers import length_of
-from dynamo_lite.capture.state import Region, Retry, StoresShow, Tracer
-from dynamo_lite.capture.value import Break
-from dynamo_lite.graph.node import NodeKind
+from dynamo_lite.capture.state import Frame, Region, Retry, StoresShow, Tracer
+from dynamo_lite.capture.value import Break, Value
+from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import Code, handlers_at
 from dynamo_lite.pycode.polls import statement_depth
@@ -37,10 +42,35 @@ def check_whole(tracer: Tracer, region: Region, header: int, leaves: bool, may_l
         return
     if tracer.grown:
         raise Break("loop-whole", "it changes a list or dict from outside")
+    if _is_handled(tracer, header):
+        raise Break("loop-whole", "a try or with around it handles what a signal raises")
+
+
+def let_leave(
+    tracer: Tracer,
+    frame: Frame,
+    region: Region,
+    header: int,
+    loop: Node,
+    rest: tuple[Value, Bounds] | None,
+    held: Callable[[str], Value | None],
+) -> bool:
+    """Let a loop be left, as note_exit does, unless it had better not be: whether it may be."""
+    return not _is_better_whole(tracer, region, header) and note_exit(tracer, frame, header, loop, rest, held)
+
+
+def _is_better_whole(tracer: Tracer, region: Region, header: int) -> bool:
+    """Whether nobody needs the list that a loop fills, if it is not left, and nothing speaks against that."""
+    if tracer.stored or tracer.has_grown or tracer.grown or not only_collects(tracer.plans[region.key], region):
+        return False
+    return not _is_handled(tracer, header)
+
+
+def _is_handled(tracer: Tracer, header: int) -> bool:
+    """Whether a `try` or `with` around a loop handles what is raised in it."""
     places = [frame.index - 1 for frame in tracer.frames[:-1]]
     around = [*zip(tracer.frames, (*places, header), strict=True)]
-    if sum(_count_handlers(frame.code, index) for frame, index in around) > tracer.depth:  # those are of np.errstate
-        raise Break("loop-whole", "a try or with around it handles what a signal raises")
+    return sum(_count_handlers(frame.code, index) for frame, index in around) > tracer.depth  # those are of np.errstate
 
 
 def _has_frame(tracer: Tracer, header: int) -> bool:
@@ -74,4 +104,4 @@ def _count_handlers(code: Code, index: int) -> int:
     return count
 
 
-__all__ = ["check_whole"]
+__all__ = ["check_whole", "let_leave"]

@@ -78,6 +78,8 @@ class Restraints:
     # Loops, by their first lines.
     loops: set[Place] = field(default_factory=set)  # a capture takes one iteration only
     busy: set[Place] = field(default_factory=set)  # left in the middle of an iteration too often
+    rolled: set[Place] = field(default_factory=set)  # short ones that stay loops, for the branches on data in them
+    unrolled: set[Place] = field(default_factory=set)  # for which that was in vain
     often: set[Place] = field(default_factory=set)  # the first iteration has run plainly often enough to be compiled
     begins_plainly: bool = False  # whether it may do so
     side_exits: set[tuple[str, Position, str]] = field(default_factory=set)  # where ways begin that were not captured
@@ -114,7 +116,8 @@ class Restraints:
         self.objects, self.arrays, self.lists_grow, self.warns = None, False, False, False
         self.mixed.clear()
         self.known.clear()
-        for known in (self.recursive, self.own, self.loops, self.busy, self.side_exits, self.often):
+        loops = self.loops, self.busy, self.often, self.rolled, self.unrolled
+        for known in (self.recursive, self.own, self.side_exits, *loops):
             known.clear()
         self.sides.clear()
         self.shared.clear()
