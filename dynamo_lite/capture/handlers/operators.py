@@ -41,6 +41,7 @@ from dynamo_lite.capture.value import (
     EitherValue,
     FunctionValue,
     InstanceValue,
+    LazyValue,
     ListedObject,
     ListValue,
     NumberValue,
@@ -53,7 +54,7 @@ from dynamo_lite.capture.value import (
     is_single,
     python_type,
 )
-from dynamo_lite.capture.wrap import MISSING, class_lookup
+from dynamo_lite.capture.wrap import MISSING, class_lookup, is_changed_unread, realise
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import Instr
@@ -106,6 +107,9 @@ def _by_objects(machine: Machine, names: tuple[str, str], lhs: Value, rhs: Value
 
 @handles("BINARY_OP")
 def binary_op(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if instr.arg == "+=" and is_changed_unread(machine.tracer, frame.stack[-2]):
+        frame.push(_lengthened(machine, *frame.popn(2)))
+        return
     lhs, rhs = machine.popn(frame, 2)
     op = instr.arg
     frame.push(inplace(machine, op[:-1], lhs, rhs) if op.endswith("=") else binary(machine, op, lhs, rhs))
@@ -198,7 +202,10 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         split_each(machine, either, change)
         return lhs
     if isinstance(lhs, ListValue):
-        raise Break("side-effect-container", f"{op}= on a list")
+        if op != "+" or not _is_one_item(rhs):
+            raise Break("side-effect-container", f"{op}= on a list")
+        object_lists.put(machine, lhs, None, rhs.items[0])
+        return lhs
     if isinstance(lhs, SequenceValue) and lhs.kind is list:
         if op != "+" or lhs.source is not None or _is_array(rhs) or _is_object(rhs):  # whose __radd__ is asked first
             raise Break("side-effect-container", f"{op}= on a list")
@@ -209,6 +216,22 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         if answer is not None:
             return answer
     return binary(machine, op, lhs, rhs)
+
+
+def _lengthened(machine: Machine, lhs: LazyValue, rhs: Value) -> Value:
+    """The result of `lhs += rhs`; lhs: a list or dict from outside of which nothing has been asked."""
+    made = realise(machine.tracer, rhs)
+    if type(lhs.concrete) is not list or not _is_one_item(made):
+        raise Break("side-effect-container", f"+= on a {type(lhs.concrete).__name__}")
+    lists.append_outside(machine, lhs, made.items[0])
+    return lhs
+
+
+def _is_one_item(value: Value) -> TypeGuard[SequenceValue]:
+    """Whether it is a list or tuple of one item that was just made: `xs += [x]` is an append."""
+    if not isinstance(value, SequenceValue) or value.source is not None or value.became is not None:
+        return False
+    return value.cells is None and not value.is_grown and len(value.items) == 1
 
 
 def _may_be_array(value: Value) -> bool:
