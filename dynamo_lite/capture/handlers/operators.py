@@ -27,6 +27,7 @@ from dynamo_lite.capture.numbers.numbers import (
     refuse_nan,
 )
 from dynamo_lite.capture.numbers.weak_numbers import one_scalar
+from dynamo_lite.capture.objects.aggregates import LONGEST
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.texts import compare_characters, is_among
@@ -325,6 +326,8 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return number_compare(machine.tracer, op, lhs, rhs)
     if _are_numpy_numbers(lhs, rhs) and (as_scalar(lhs) is not None or as_scalar(rhs) is not None):
         return numpy_rules.compare(machine, op, *_as_scalars(machine, lhs, rhs))
+    if op in ("==", "!=") and (isinstance(lhs, ListValue) or isinstance(rhs, ListValue)):
+        lhs, rhs = _by_items(machine, lhs, rhs)
     if op in ("==", "!=") and (items := _items_compared(lhs, rhs)) is not None:
         equal = _equal_items(machine, *items)
         return machine.tracer.number(simplify(equal if op == "==" else negate(equal)))
@@ -360,6 +363,21 @@ def _never_equal(lhs: Value, rhs: Value) -> bool:
     """Whether two builtin objects are of types that have no equal objects."""
     one, other = _builtin_kind(lhs), _builtin_kind(rhs)
     return one is not None and other is not None and one is not other
+
+
+def _by_items(machine: Machine, lhs: Value, rhs: Value) -> tuple[Value, Value]:
+    """Two short lists, one of which the program has as an object, by their items; as they are where neither tells how
+    many these are. NB: where a list of the program's has another length it declines."""
+    known = [one for one in (lhs, rhs) if isinstance(one, SequenceValue) and one.kind is list and not one.is_grown]
+    counts = [len(one.known) for one in known if one.times is None and one.cells is None]
+    counts += [len(one.concrete) for one in (lhs, rhs) if isinstance(one, ListValue) and one.at is not None]
+    if not counts or counts[0] > LONGEST:
+        return lhs, rhs
+    lhs, rhs = (
+        SequenceValue(None, list, object_lists.unpack(machine, one, counts[0])) if isinstance(one, ListValue) else one
+        for one in (lhs, rhs)
+    )
+    return lhs, rhs
 
 
 def _items_compared(lhs: Value, rhs: Value) -> tuple[SequenceValue, SequenceValue] | None:
