@@ -49,16 +49,15 @@ def greedy(values: Any) -> Any:
     return np.random.choice([place for place, value in enumerate(values) if value == most])
 
 
-def episodes(q: Any, after: Any, n: int) -> Any:
-    sums = []
-    for _ in range(n):
-        total, state = 0.0, 0
-        while state < len(q):
-            action = greedy(q[state])
-            state = after[state, action] if np.random.rand() < 0.9 else len(q)
-            total += action
-        sums.append(total)
-    return sums
+def learns(q: Any, n: int) -> Any:
+    state, rounds = START, 0
+    while state != GOAL and rounds < n:
+        action = greedy(q[state[0], state[1]]) if np.random.rand() < 0.7 else np.random.choice(ACTIONS)
+        after = move(state, action)
+        q[state[0], state[1], action] += 0.1 * (np.max(q[after[0], after[1]]) - q[state[0], state[1], action] - 1.0)
+        state = after
+        rounds += 1
+    return q.tobytes(), rounds
 
 
 def fills(n: int, out: list[float], x: Any) -> Any:
@@ -84,8 +83,7 @@ def in_tens(n: int, out: list[Any], x: Any) -> Any:
     return out
 
 
-Q = np.random.RandomState(0).randint(0, 3, (9, 4)) * 0.5
-AFTER = np.random.RandomState(1).randint(0, 9, (9, 4))
+Q = np.random.RandomState(0).randint(0, 3, (4, 7, 4)) * 0.5
 X = np.random.RandomState(2).rand(40) * 3
 
 
@@ -105,7 +103,7 @@ def result(function: Any, args: Any) -> Any:
         (walk, (500,), True),
         (compares, ([[k % 3, k % 2] for k in range(40)], [2, 0]), True),
         (compares, ([[k % 3, k % 2] for k in range(40)], [2, 0, 1]), False),
-        (episodes, (Q, AFTER, 40), True),
+        (learns, (Q, 300), True),
         (fills, (30, [], X), True),
         (fills, (30, [1.5], X), True),
         (joined, (3, [1.0, 2.0], X), False),

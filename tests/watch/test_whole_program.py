@@ -561,7 +561,8 @@ def test_how_long_comparisons_hold() -> None:
             i += 1
 
     compared = {}
-    for function in (steps, leaves, found, asked, both, of_objects, computed, of_functions, of_others, of_many, of_items):
+    functions = (steps, leaves, found, asked, both, of_objects, computed, of_functions, of_others, of_many, of_items)
+    for function in functions:
         code = decode(function.__code__)
         (header, *_) = [one.header for one in loops(code) if one.over != "for"]
         compared[function.__name__] = comparisons(code, header)
@@ -602,7 +603,8 @@ def test_how_long_comparisons_hold() -> None:
         assert whiles.rounds_left(11, lambda: compared["of_functions"], (names,), int(4 / x)) is None
         assert whiles.rounds_left(12, lambda: compared["of_others"], (names,), int(4 / x)) is None
 
-    for ts, i, expected in (([0.0], 0, None), ([0.0, 0.5], 1, 3.0), (np.arange(4) / 2, 2, 2.0), (["", None, (), 1.5], 3, 1.0)):
+    mixed = ["", None, (), 1.5]
+    for ts, i, expected in (([0.0], 0, None), ([0.0, 0.5], 1, 3.0), (np.arange(4) / 2, 2, 2.0), (mixed, 3, 1.0)):
         names = {"ts": ts, "i": i, "end": 2.0}
         assert whiles.rounds_left(13, lambda: compared["of_items"], (names,), i) == expected
     for ts in ({0: 0.5}, np.eye(3), np.array([0.5, 1.5], object), [0.5], "01", (0.25, None)):

@@ -109,7 +109,8 @@ def _by_objects(machine: Machine, names: tuple[str, str], lhs: Value, rhs: Value
 @handles("BINARY_OP")
 def binary_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     if instr.arg == "+=" and is_changed_unread(machine.tracer, frame.stack[-2]):
-        frame.push(_lengthened(machine, *frame.popn(2)))
+        target, added = frame.popn(2)
+        frame.push(_lengthened(machine, target, added))
         return
     lhs, rhs = machine.popn(frame, 2)
     op = instr.arg
@@ -219,8 +220,9 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     return binary(machine, op, lhs, rhs)
 
 
-def _lengthened(machine: Machine, lhs: LazyValue, rhs: Value) -> Value:
+def _lengthened(machine: Machine, lhs: Value, rhs: Value) -> Value:
     """The result of `lhs += rhs`; lhs: a list or dict from outside of which nothing has been asked."""
+    assert isinstance(lhs, LazyValue)
     made = realise(machine.tracer, rhs)
     if type(lhs.concrete) is not list or not _is_one_item(made):
         raise Break("side-effect-container", f"+= on a {type(lhs.concrete).__name__}")

@@ -228,7 +228,7 @@ class Made(NamedTuple):
 
     filename: str
     qualname: str
-    index: int
+    instruction: int
 
 
 def _place_of(tracer: Tracer) -> Made:
