@@ -4,7 +4,7 @@ Enters: the iterator of a `for`; of other loops their Code and what its variable
 Leaves: a number of rounds, or None. Where a comparison of two numbers alone ends a loop, they come nearer to each other
 by so much a round, and meet after so many more, or the one gets smaller by a factor each round until it is the other:
 
-    while t < t_end:          # or self.t, ts[-1], t_end - dt; t is 0.2 after 10 rounds, 0.4 after 20: 30 until t_end = 1.0
+    while t < t_end:          # or self.t, ts[-1], t_end - dt; 0.2 after 10 rounds, 0.4 after 20: 30 more to t_end = 1.0
         t += dt
     while error > 1e-6:       # 1e-2 after 100 rounds, 1e-3 after 200: 300 more; or `if error < 1e-6: break`
         error = step(x)
