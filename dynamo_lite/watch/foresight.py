@@ -4,7 +4,7 @@ Enters: the iterator of a `for`; of other loops their Code and what its variable
 Leaves: a number of rounds, or None. Where a comparison of two numbers alone ends a loop, they come nearer to each other
 by so much a round, and meet after so many more, or the one gets smaller by a factor each round until it is the other:
 
-    while t < t_end:          # or self.t, t_end - dt; t is 0.2 after 10 rounds, 0.4 after 20: 30 more until t_end = 1.0
+    while t < t_end:          # or self.t, ts[-1], t_end - dt; 0.2 after 10 rounds, 0.4 after 20: 30 more to t_end = 1.0
         t += dt
     while error > 1e-6:       # 1e-2 after 100 rounds, 1e-3 after 200: 300 more; or `if error < 1e-6: break`
         error = step(x)
@@ -83,7 +83,7 @@ def comparisons(code: Code, header: int) -> tuple[Comparison, ...]:
 
 def _loaded(code: Code, end: int, deep: int = 4) -> tuple[Instr, ...]:
     """What loads a number up to instruction `end`: a variable or an attribute of one, or arithmetic with such, or a
-    function of one; () where something else does."""
+    function or an item of one; () where something else does."""
     last = code.instrs[end] if end >= 0 and deep else None
     if last is not None and last.op == "CALL" and last.arg == 1:
         number = _loaded(code, end - 1, deep - 1)
@@ -93,7 +93,7 @@ def _loaded(code: Code, end: int, deep: int = 4) -> tuple[Instr, ...]:
         begin = before - len(function)
         is_called = bool(function) and (is_after or code.instrs[begin].op == "PUSH_NULL")
         return code.instrs[begin : end + 1] if is_called else ()
-    if last is not None and last.op == "BINARY_OP" and last.arg in _ARITHMETIC:
+    if last is not None and (last.op == "BINARY_SUBSCR" or (last.op == "BINARY_OP" and last.arg in _ARITHMETIC)):
         second = _loaded(code, end - 1, deep - 1)
         first = _loaded(code, end - 1 - len(second), deep - 1) if second else ()
         return (*first, *second, last) if first else ()
@@ -186,6 +186,9 @@ def _found(names: Namespaces, loads: tuple[Instr, ...]) -> Any:
         if instr.op == "BINARY_OP":
             second, first = stack.pop(), stack.pop()
             value: Any = _ARITHMETIC[instr.arg](_number(first), _number(second))
+        elif instr.op == "BINARY_SUBSCR":
+            number, items = stack.pop(), stack.pop()
+            value = _item(items, _number(number))
         elif instr.op == "CALL":
             number, function = stack.pop(), stack.pop()
             value = _called(function, number)
@@ -205,12 +208,23 @@ def _value(names: Namespaces, name: str) -> Any:
 
 def _called(function: Any, value: Any) -> Any:
     """The absolute value of a number, or how many items a list, tuple or array has; None of another function."""
-    numpy: Mapping[str, Any] = vars(sys.modules.get("numpy", types))
     if function is len:
-        known = type(value) in (list, tuple, numpy.get("ndarray"))
+        known = type(value) in (list, tuple) or _is_array(value)
         return len(value) if known and getattr(value, "shape", None) != () else None
+    numpy: Mapping[str, Any] = vars(sys.modules.get("numpy", types))
     is_absolute = function is abs or function is math.fabs or function is numpy.get("absolute", len)
     return abs(_number(value)) if is_absolute else None
+
+
+def _item(items: Any, index: float) -> Any:
+    """An item of a list, a tuple, or an array of one axis; None of anything else, and where there is none."""
+    if type(items) not in (list, tuple) and (not _is_array(items) or items.ndim != 1 or items.dtype.hasobject):
+        return None
+    return items[int(index)] if index.is_integer() and -len(items) <= index < len(items) else None
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) is getattr(sys.modules.get("numpy"), "ndarray", None)
 
 
 def _number(value: Any) -> float:

@@ -177,6 +177,7 @@ def _operations_of(
         elif not (
             (instr.op == "LOAD_METHOD" and (module is not None or instr.arg in _OF_NUMBERS_TOO))
             or (instr.op == "LIST_APPEND" and is_comprehension(code))
+            or (instr.op == "BUILD_LIST" and code.instrs[index + 1].arg == "+=")  # an append
             or (instr.op == "LOAD_DEREF" and (instr.arg in code.cellvars or instr.arg in values))
         ):
             found[instr.op] += 1

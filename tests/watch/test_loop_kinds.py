@@ -60,6 +60,13 @@ def of_calls(n: int) -> float:
     return total
 
 
+def of_joined(x: Any, n: int) -> Any:
+    found = []
+    for i in range(n):
+        found += [x[i] * 2]
+    return found
+
+
 def of_objects(x: Any, n: int) -> Any:
     found = []
     for i in range(n):
@@ -151,7 +158,7 @@ def of_remainders(x: Any, n: int) -> Any:
         *[(of_elements, OF_NUMBERS), (of_appended, OF_ELEMENTS), (of_calls, OF_ELEMENTS), (of_products, OF_NUMBERS)],
         *[(of_small_arrays, OF_ARRAYS), (of_printed, 0), (of_small_matrices, OF_ARRAYS), (of_other_modules, 0)],
         *[(of_prints_now_and_then, OF_ARRAYS), (of_frequent_prints, 0), (of_remainders, 0)],
-        *[(of_objects, 0), (of_texts, 0), (of_texts_of_others, 0), (of_others, 0)],
+        *[(of_joined, OF_ELEMENTS), (of_objects, 0), (of_texts, 0), (of_texts_of_others, 0), (of_others, 0)],
     ],
 )
 def test_what_a_loop_of_numbers_is(function: Callable[..., Any], expected: int) -> None:

@@ -555,8 +555,14 @@ def test_how_long_comparisons_hold() -> None:
         while t < a + a + a + a + a + a + a + a + a + a:
             t += 1
 
+    def of_items(ts: Any, i: int, end: float) -> None:
+        while ts[i] < end and ts[-1] < end * 2:
+            ts.append(ts[i] + 0.5)
+            i += 1
+
     compared = {}
-    for function in (steps, leaves, found, asked, both, of_objects, computed, of_functions, of_others, of_many):
+    functions = (steps, leaves, found, asked, both, of_objects, computed, of_functions, of_others, of_many, of_items)
+    for function in functions:
         code = decode(function.__code__)
         (header, *_) = [one.header for one in loops(code) if one.over != "for"]
         compared[function.__name__] = comparisons(code, header)
@@ -571,6 +577,7 @@ def test_how_long_comparisons_hold() -> None:
         "of_functions": 2,
         "of_others": 1,
         "of_many": 0,
+        "of_items": 2,
     }
 
     whiles, looks = Whiles(), []
@@ -595,6 +602,14 @@ def test_how_long_comparisons_hold() -> None:
         names = {"x": x, "old": x, "i": 3, "xs": xs, "abs": min}  # another function of that name
         assert whiles.rounds_left(11, lambda: compared["of_functions"], (names,), int(4 / x)) is None
         assert whiles.rounds_left(12, lambda: compared["of_others"], (names,), int(4 / x)) is None
+
+    mixed = ["", None, (), 1.5]
+    for ts, i, expected in (([0.0], 0, None), ([0.0, 0.5], 1, 3.0), (np.arange(4) / 2, 2, 2.0), (mixed, 3, 1.0)):
+        names = {"ts": ts, "i": i, "end": 2.0}
+        assert whiles.rounds_left(13, lambda: compared["of_items"], (names,), i) == expected
+    for ts in ({0: 0.5}, np.eye(3), np.array([0.5, 1.5], object), [0.5], "01", (0.25, None)):
+        names = {"ts": ts, "i": 1, "end": 2.0}
+        assert whiles.rounds_left(14, lambda: compared["of_items"], (names,), id(ts)) is None
 
     class Mine(float):
         def __float__(self) -> float:

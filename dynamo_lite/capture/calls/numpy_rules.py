@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,9 @@ _TOLIST: Any = numbers_of  # of one axis, in a loop
 
 # -- operands and results ------------------------------------------------------------------------
 
+# The items of a list that the program has as an object, where they can be told; object_lists.py sets it.
+ITEMS: list[Callable[[Machine, ListValue], list[Value] | None]] = []
+
 
 def raw(machine: Machine, value: Value) -> Any:
     """A value as ops take it: Node, Scalar, constant, or tuples, lists and slices of these."""
@@ -83,6 +86,8 @@ def raw(machine: Machine, value: Value) -> Any:
             return complex_node(machine, value)
         case ListValue() | SequenceValue() if (filled := array_of_list(machine, value)) is not None:
             return filled
+        case ListValue() if (items := ITEMS[0](machine, value)) is not None:
+            return [raw(machine, item) for item in items]
         case SequenceValue():
             items = [raw(machine, item) for item in value.items]
             return tuple(items) if value.kind is tuple else items

@@ -27,6 +27,7 @@ from dynamo_lite.capture.numbers.numbers import (
     refuse_nan,
 )
 from dynamo_lite.capture.numbers.weak_numbers import one_scalar
+from dynamo_lite.capture.objects.aggregates import LONGEST
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.texts import compare_characters, is_among
@@ -41,6 +42,7 @@ from dynamo_lite.capture.value import (
     EitherValue,
     FunctionValue,
     InstanceValue,
+    LazyValue,
     ListedObject,
     ListValue,
     NumberValue,
@@ -53,7 +55,7 @@ from dynamo_lite.capture.value import (
     is_single,
     python_type,
 )
-from dynamo_lite.capture.wrap import MISSING, class_lookup
+from dynamo_lite.capture.wrap import MISSING, class_lookup, is_changed_unread, realise
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import Instr
@@ -106,6 +108,10 @@ def _by_objects(machine: Machine, names: tuple[str, str], lhs: Value, rhs: Value
 
 @handles("BINARY_OP")
 def binary_op(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if instr.arg == "+=" and is_changed_unread(machine.tracer, frame.stack[-2]):
+        target, added = frame.popn(2)
+        frame.push(_lengthened(machine, target, added))
+        return
     lhs, rhs = machine.popn(frame, 2)
     op = instr.arg
     frame.push(inplace(machine, op[:-1], lhs, rhs) if op.endswith("=") else binary(machine, op, lhs, rhs))
@@ -198,7 +204,10 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         split_each(machine, either, change)
         return lhs
     if isinstance(lhs, ListValue):
-        raise Break("side-effect-container", f"{op}= on a list")
+        if op != "+" or not _is_one_item(rhs):
+            raise Break("side-effect-container", f"{op}= on a list")
+        object_lists.put(machine, lhs, None, rhs.items[0])
+        return lhs
     if isinstance(lhs, SequenceValue) and lhs.kind is list:
         if op != "+" or lhs.source is not None or _is_array(rhs) or _is_object(rhs):  # whose __radd__ is asked first
             raise Break("side-effect-container", f"{op}= on a list")
@@ -209,6 +218,23 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         if answer is not None:
             return answer
     return binary(machine, op, lhs, rhs)
+
+
+def _lengthened(machine: Machine, lhs: Value, rhs: Value) -> Value:
+    """The result of `lhs += rhs`; lhs: a list or dict from outside of which nothing has been asked."""
+    assert isinstance(lhs, LazyValue)
+    made = realise(machine.tracer, rhs)
+    if type(lhs.concrete) is not list or not _is_one_item(made):
+        raise Break("side-effect-container", f"+= on a {type(lhs.concrete).__name__}")
+    lists.append_outside(machine, lhs, made.items[0])
+    return lhs
+
+
+def _is_one_item(value: Value) -> TypeGuard[SequenceValue]:
+    """Whether it is a list or tuple of one item that was just made: `xs += [x]` is an append."""
+    if not isinstance(value, SequenceValue) or value.source is not None or value.became is not None:
+        return False
+    return value.cells is None and not value.is_grown and len(value.items) == 1
 
 
 def _may_be_array(value: Value) -> bool:
@@ -302,6 +328,8 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return number_compare(machine.tracer, op, lhs, rhs)
     if _are_numpy_numbers(lhs, rhs) and (as_scalar(lhs) is not None or as_scalar(rhs) is not None):
         return numpy_rules.compare(machine, op, *_as_scalars(machine, lhs, rhs))
+    if op in ("==", "!=") and (isinstance(lhs, ListValue) or isinstance(rhs, ListValue)):
+        lhs, rhs = _by_items(machine, lhs, rhs)
     if op in ("==", "!=") and (items := _items_compared(lhs, rhs)) is not None:
         equal = _equal_items(machine, *items)
         return machine.tracer.number(simplify(equal if op == "==" else negate(equal)))
@@ -337,6 +365,21 @@ def _never_equal(lhs: Value, rhs: Value) -> bool:
     """Whether two builtin objects are of types that have no equal objects."""
     one, other = _builtin_kind(lhs), _builtin_kind(rhs)
     return one is not None and other is not None and one is not other
+
+
+def _by_items(machine: Machine, lhs: Value, rhs: Value) -> tuple[Value, Value]:
+    """Two short lists, one of which the program has as an object, by their items; as they are where neither tells how
+    many these are. NB: where a list of the program's has another length it declines."""
+    known = [one for one in (lhs, rhs) if isinstance(one, SequenceValue) and one.kind is list and not one.is_grown]
+    counts = [len(one.known) for one in known if one.times is None and one.cells is None]
+    counts += [len(one.concrete) for one in (lhs, rhs) if isinstance(one, ListValue) and one.at is not None]
+    if not counts or counts[0] > LONGEST:
+        return lhs, rhs
+    lhs, rhs = (
+        SequenceValue(None, list, object_lists.unpack(machine, one, counts[0])) if isinstance(one, ListValue) else one
+        for one in (lhs, rhs)
+    )
+    return lhs, rhs
 
 
 def _items_compared(lhs: Value, rhs: Value) -> tuple[SequenceValue, SequenceValue] | None:

@@ -46,6 +46,7 @@ from dynamo_lite.capture.lists.claims import claim, hold, made_anew, table_of
 from dynamo_lite.capture.lists.holdings import are_known, depth_of, note_type
 from dynamo_lite.capture.lists.outside_items import looked_up
 from dynamo_lite.capture.lists.rows import give_up, note_row, rows_ahead, shape_of
+from dynamo_lite.capture.loops.code import appends
 from dynamo_lite.capture.loops.plan import LoopPlan
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers.numbers import as_scalar
@@ -157,7 +158,7 @@ def from_end(tracer: Tracer, target: SequenceValue, index: Scalar) -> int | None
     if Place(where, "length") in plan.places:
         decide = tracer.graph.facts.decide
         return next((back for place, back in at.items() if decide(make("eq", index, place))), None)
-    if where is None or "append" not in tracer.frames[-1].code.names:
+    if where is None or not appends(tracer.frames[-1].code):
         return None
     names = (symbols_of(index) | symbols_of(region.bounds[0])) - {region.index.name}
     if not names <= tracer.hints.keys():

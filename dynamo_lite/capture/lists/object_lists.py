@@ -18,7 +18,7 @@ the object that its node gives (ItemRead), as long as that node is at hand, and 
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from dynamo_lite import ops
 from dynamo_lite._C import abi
@@ -42,6 +42,7 @@ from dynamo_lite.capture.lists.list_arrays import read
 from dynamo_lite.capture.lists.scalar_items import DTYPES, SCALARS, guess, kind_of_scalar, note_put
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers.numbers import as_scalar
+from dynamo_lite.capture.objects.aggregates import LONGEST
 from dynamo_lite.capture.objects.places import LATEST
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import NUMPY, Retry, Tracer
@@ -228,7 +229,21 @@ def convert_all(tracer: Tracer) -> None:
     for value in reachable(tracer):
         if is_eligible(tracer, value):
             assert isinstance(value, SequenceValue)
-            convert(tracer, value)
+            if _place_of(tracer) not in tracer.restraints.as_arrays or value not in tracer.frames[-1].stack:
+                convert(tracer, value)
+
+
+class Made(NamedTuple):
+    """A name for the lists that become the program's at a place."""
+
+    filename: str
+    qualname: str
+    instruction: int
+
+
+def _place_of(tracer: Tracer) -> Made:
+    frame = tracer.frames[-1]
+    return Made(frame.code.filename, frame.code.qualname, frame.index)
 
 
 def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
@@ -239,8 +254,7 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
         assert value.filled is not None
         value.became = made = ListValue(None, value.filled, Holding("array", array=type_))
         return made
-    frame = tracer.frames[-1]
-    name = (frame.code.filename, frame.code.qualname, frame.index)
+    name = _place_of(tracer)
     of_parts = ("list", "tuple", "array", SCALARS)
     kind = "number" if kinds == _MIXED else next(iter(kinds)) or "" if kinds and kinds.isdisjoint(of_parts) else ""
     holding = Holding(kind)
@@ -423,6 +437,22 @@ def _node_of(item: EitherValue) -> Node | None:
     origins = [one.origin if isinstance(one, NumberValue) else None for one in (item.first, item.second)]
     nodes = {one.object if isinstance(one, ItemRead) else None for one in origins}
     return nodes.pop() if len(nodes) == 1 else None
+
+
+def as_operand(machine: Machine, target: ListValue) -> list[Value] | None:
+    """The items of a list where NumPy wants an array: of a short one from outside. Raises Retry where a comprehension
+    fills it: the next attempt has no object of that one, but an array beside it (rows.py)."""
+    known = machine.tracer.restraints.as_arrays
+    if target.at is not None:
+        return unpack(machine, target, len(target.concrete)) if 0 < len(target.concrete) <= LONGEST else None
+    made = {name for name, _ in target.holding.names if isinstance(name, Made)}
+    if target.holding.kind in _OF and not made <= known:
+        known |= made
+        begin_again(machine.tracer)
+    return None
+
+
+numpy_rules.ITEMS.append(as_operand)
 
 
 def pop(machine: Machine, target: ListValue, index: Value | None) -> Value:

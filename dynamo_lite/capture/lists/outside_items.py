@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamo_lite.capture.loops.code import appends
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Retry, Tracer
 from dynamo_lite.capture.value import DictValue, LazyValue, NumberValue, SequenceValue, TextValue, Value
@@ -86,7 +87,7 @@ def in_list(tracer: Tracer, container: Value, index: Value) -> Value | None:
         held = container.concrete
     else:
         return None
-    may_grow = "append" in tracer.frames[0].code.names
+    may_grow = appends(tracer.frames[0].code)
     found = _key(tracer, index) if len(held) > _FEW or may_grow else None
     if found is None or type(found[0]) is not int or not -len(held) <= found[0] < len(held):
         return None

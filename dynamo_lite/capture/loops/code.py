@@ -54,6 +54,14 @@ def while_loops(code: Code) -> dict[int, frozenset[int]]:
     return loops
 
 
+@remembered
+def appends(code: Code) -> bool:
+    """Whether the code may append to a list: `xs.append(x)` or `xs += [x]`."""
+    pairs = itertools.pairwise(code.instrs)
+    joins = (one.op == "BUILD_LIST" and (after.op, after.arg) == ("BINARY_OP", "+=") for one, after in pairs)
+    return "append" in code.names or any(joins)
+
+
 def start_of(code: Code, header: int) -> int | None:
     """Where the expression that a `for` goes over begins, if only its end leads to the loop; None if not."""
     depths = stack_depth(code)
