@@ -18,7 +18,7 @@ the object that its node gives (ItemRead), as long as that node is at hand, and 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from dynamo_lite import ops
 from dynamo_lite._C import abi
@@ -229,21 +229,7 @@ def convert_all(tracer: Tracer) -> None:
     for value in reachable(tracer):
         if is_eligible(tracer, value):
             assert isinstance(value, SequenceValue)
-            if _place_of(tracer) not in tracer.restraints.as_arrays or value not in tracer.frames[-1].stack:
-                convert(tracer, value)
-
-
-class Made(NamedTuple):
-    """A name for the lists that become the program's at a place."""
-
-    filename: str
-    qualname: str
-    instruction: int
-
-
-def _place_of(tracer: Tracer) -> Made:
-    frame = tracer.frames[-1]
-    return Made(frame.code.filename, frame.code.qualname, frame.index)
+            convert(tracer, value)
 
 
 def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
@@ -254,7 +240,8 @@ def convert(tracer: Tracer, value: SequenceValue) -> ListValue:
         assert value.filled is not None
         value.became = made = ListValue(None, value.filled, Holding("array", array=type_))
         return made
-    name = _place_of(tracer)
+    frame = tracer.frames[-1]
+    name = (frame.code.filename, frame.code.qualname, frame.index)
     of_parts = ("list", "tuple", "array", SCALARS)
     kind = "number" if kinds == _MIXED else next(iter(kinds)) or "" if kinds and kinds.isdisjoint(of_parts) else ""
     holding = Holding(kind)
@@ -440,16 +427,10 @@ def _node_of(item: EitherValue) -> Node | None:
 
 
 def as_operand(machine: Machine, target: ListValue) -> list[Value] | None:
-    """The items of a list where NumPy wants an array: of a short one from outside. Raises Retry where a comprehension
-    fills it: the next attempt has no object of that one, but an array beside it (rows.py)."""
-    known = machine.tracer.restraints.as_arrays
-    if target.at is not None:
-        return unpack(machine, target, len(target.concrete)) if 0 < len(target.concrete) <= LONGEST else None
-    made = {name for name, _ in target.holding.names if isinstance(name, Made)}
-    if target.holding.kind in _OF and not made <= known:
-        known |= made
-        begin_again(machine.tracer)
-    return None
+    """The items of a short list from outside where NumPy wants an array, and it does not hold numbers alone
+    (list_arrays.py)."""
+    is_short = target.at is not None and 0 < len(target.concrete) <= LONGEST
+    return unpack(machine, target, len(target.concrete)) if is_short else None
 
 
 numpy_rules.ITEMS.append(as_operand)

@@ -107,7 +107,6 @@ class Restraints:
     texts: bool = True  # whether loops over strings from outside go by their characters (numbered.py)
     lists_grow: bool = False  # whether some that may be from outside get longer or shorter
     mixed: set[Any] = field(default_factory=set)  # by name those that hold ints and floats
-    as_arrays: set[Any] = field(default_factory=set)  # and those that are none, since NumPy makes arrays of them
     known: dict[Any, list[Any]] = field(default_factory=dict)  # by list and attribute, its objects (listed_objects.py)
 
     warns: bool = False  # errors have been reported again and again, also in functions that are called (warned.py)
@@ -116,7 +115,6 @@ class Restraints:
         """Forget everything."""
         self.objects, self.arrays, self.lists_grow, self.warns = None, False, False, False
         self.mixed.clear()
-        self.as_arrays.clear()
         self.known.clear()
         loops = self.loops, self.busy, self.often, self.rolled, self.unrolled
         for known in (self.recursive, self.own, self.side_exits, *loops):
