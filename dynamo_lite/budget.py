@@ -10,6 +10,7 @@ what the count does not foresee.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 import types
@@ -129,13 +130,25 @@ _taken = [0.0]
 _latest = [-math.inf, 0.0]  # when `process_time` has looked at its clock, by the usual one, and what that has said
 
 
+_inherited = [0.0]  # seconds that a forked process has not taken itself
+
+
 def process_time() -> float:
-    """time.process_time(), to half a millisecond."""
+    """time.process_time(), to half a millisecond; in a child by fork it goes on where the parent's was."""
     passed = perf_counter() - _latest[0]
     if passed >= _BRIEF:
-        _latest[:] = perf_counter(), time.process_time()
+        _latest[:] = perf_counter(), time.process_time() + _inherited[0]
         passed = 0.0
     return _latest[1] + passed
+
+
+def _after_fork() -> None:
+    """What was noted of the time, as seconds of the parent's, stays before what is noted from now on."""
+    _inherited[0] = _latest[1]
+    _latest[0] = -math.inf
+
+
+os.register_at_fork(before=process_time, after_in_child=_after_fork)
 
 
 @contextmanager

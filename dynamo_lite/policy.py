@@ -29,7 +29,7 @@ from dynamo_lite.dataclass import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Seconds, shares of 1, numbers of calls and rounds. csrc/watch/trials.c reads the second part, by these names."""
+    """Seconds, shares of 1, numbers of calls and rounds. csrc/watch/trials.c reads some, by these names."""
 
     def __init__(self, **given: float) -> None:  # NB: written out, as text, it takes a millisecond to compile
         for row in dataclasses.fields(self):

@@ -89,7 +89,7 @@ choose_polls(DlPoll *poll, const DlTrial *trial, PyObject *function, PyCodeObjec
     }
     int rests = dl_now() < poll->rests_until;
     if (poll->whole != NULL) {
-        if (time >= dl_thresholds.hot_loop && !rests) {
+        if (time >= dl_thresholds.hot_loop && !rests && poll->whole != (PyObject *)code) { /* another function has */
             exchange(function, poll->whole);
             Py_CLEAR(poll->whole);
             if (poll->rests_until == 0) {

@@ -163,11 +163,12 @@ lose(DlRound *round, uint64_t time, double first)
 int
 dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator)
 {
-    if (round->loses) {
-        return dl_now() >= round->retry_at;
-    }
-    Py_ssize_t last, left = rounds_left(iterator, &last);
     uint64_t time = dl_now();
+    if (round->loses && time < round->retry_at) {
+        return 0;
+    }
+    round->loses = 0; /* it is judged anew */
+    Py_ssize_t last, left = rounds_left(iterator, &last);
     if (visits->epoch != round->epoch || visits->asked != dl_thread.asked) {
         /* it ran plainly, or something was compiled meanwhile */
         *visits = (DlVisits){.asked = dl_thread.asked, .epoch = round->epoch, .ran = dl_thread.ran};

@@ -164,8 +164,11 @@ def _start_stress() -> None:
 
 
 def _explain(options: Options, program: list[str]) -> int:
-    watched = watch(policy.EXPLAINED)
-    return _execute_watched(_target(options, program), watched, partial(report_at_exit, explain=True))
+    target = _target(options, program)
+    if config.disable:
+        print("dynamo_lite: option disable is set: every function runs as plain Python", file=sys.stderr)
+        return execute(target, lambda: None)
+    return _execute_watched(target, watch(policy.EXPLAINED), partial(report_at_exit, explain=True))
 
 
 # NB: what needs the compiler is imported by the command that needs it: `run` starts without.

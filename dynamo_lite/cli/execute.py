@@ -102,7 +102,7 @@ def _set_first_path(folder: str | None) -> None:
 
 
 def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> None:
-    path = os.path.abspath(path)  # as python does; sys.argv[0] stays as it was written
+    path = os.path.join(os.getcwd(), path)  # as python does; sys.argv[0] stays as it was written
     module = types.ModuleType("__main__")
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     # As python begins with, in its order; late versions without annotations.

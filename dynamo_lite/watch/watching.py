@@ -474,7 +474,7 @@ class Watch:
             and (poll.spent > self.limits.heart_call * 1e9 * poll.calls or (file, line) in self.from_outside)
         }
         time_, heart = max(spent.values(), default=(0, None))
-        if heart is None or time_ <= most:
+        if heart is None or time_ <= max(0.0, most):
             return None
         around = {heart}
         while True:

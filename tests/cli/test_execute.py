@@ -323,6 +323,61 @@ def test_no_frame_is_below_that_of_the_program(tmp_path: Path) -> None:
     assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
 
 
+FORKS = """\
+import os, sys
+import numpy as np
+
+def first(n):
+    total, a = 0.0, np.zeros(50)
+    for i in range(n):
+        for j in range(50):
+            a[j] = a[j] * 0.5 + i * 0.001
+            total += a[j]
+    return total
+
+def later(n):
+    total, a = 1.0, np.ones(60)
+    for i in range(n):
+        for j in range(1, 60):
+            a[j] = a[j - 1] * 0.25 + i * 0.001 - total * 1e-9
+            total -= a[j]
+    return total
+
+print(first(20_000), flush=True)
+if os.fork() == 0:
+    print(later(20_000), flush=True)
+    os._exit(0)
+print(os.wait()[1], later(20_000))
+"""
+
+
+@pytest.mark.parametrize("budget", ["5", "1000"])
+def test_a_child_by_fork_goes_on_as_the_program_does(budget: str, tmp_path: Path) -> None:
+    """Its CPU time begins anew, and what was noted of the parent's does not."""
+    (tmp_path / "forks.py").write_text(FORKS)
+    plain = run("forks.py", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "-q", "forks.py", cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET=budget)
+    assert (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+
+
+SHOWN = "import numpy, sys\nprint(__file__, sys.argv, sys._getframe().f_code.co_filename)\n"
+
+
+def test_the_path_of_a_script_is_not_made_shorter(tmp_path: Path) -> None:
+    (tmp_path / "shown.py").write_text(SHOWN)
+    name = f"./../{tmp_path.name}/./shown.py"
+    ours = run("-m", "dynamo_lite", "run", "-q", name, cwd=tmp_path)
+    assert ours.stdout == run(name, cwd=tmp_path).stdout
+
+
+def test_nothing_is_watched_where_that_is_disabled(tmp_path: Path) -> None:
+    (tmp_path / "counts.py").write_text("import numpy\nfor i in range(3):\n    print(i)\n")
+    for command in ("run", "explain"):
+        ours = run("-m", "dynamo_lite", command, "counts.py", cwd=tmp_path, DYNAMO_LITE_DISABLE="1")
+        assert ours.stdout == "0\n1\n2\n" and "native" not in ours.stderr
+        assert ("option disable is set" in ours.stderr) is (command == "explain")
+
+
 SETS_FIRST = """\
 '''Text.'''
 from __future__ import annotations
