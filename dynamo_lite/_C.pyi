@@ -587,8 +587,8 @@ def uninterrupted(function: Callable[..., _T], /, *args: Any) -> _T:
 def unseen(function: Callable[..., _T], /, *args: Any) -> _T:
     """function(*args) for the compiler's own work; the hook lets its frames pass."""
 
-def execute_first(code: types.CodeType, namespace: dict[str, Any], /) -> None:
-    """Run `code`, a program's, as ``exec`` does, with no frame below its own, nor for the recursion limit."""
+def call_first(function: Callable[..., _T], /, *args: Any) -> _T:
+    """function(*args), with no frame below its own, nor for the recursion limit."""
 
 def bound(*args: Any) -> Any:
     """bound([self,] function): the method, or the function where there is no self."""

@@ -85,7 +85,7 @@ def _without_our_frames(hook: Hook) -> Hook:
         sys.excepthook = hook
         # The default hook prints the traceback that the exception carries, whatever it is handed.
         sys.last_traceback = error.__traceback__ = _program_frames(traceback)
-        return hook(kind, error, error.__traceback__)
+        return _call_first(hook, kind, error, error.__traceback__)
 
     return show
 
@@ -123,9 +123,13 @@ def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> N
     if first is not None:
         exec(first, module.__dict__)
         code = prepare(code, source)
+    _call_first(types.FunctionType(code, module.__dict__))
+
+
+def _call_first(function: Callable[..., Any], *args: Any) -> Any:
+    """Call what is the program's, which sees none of our frames."""
     frames = sys.modules.get("dynamo_lite._C")  # NB: it brings NumPy, which not every program wants
-    run = exec if frames is None else frames.execute_first  # which leaves our frames out of what the program sees
-    run(code, module.__dict__)
+    return function(*args) if frames is None else frames.call_first(function, *args)
 
 
 def _parts(source: bytes, path: str) -> tuple[types.CodeType | None, types.CodeType]:

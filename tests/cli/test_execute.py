@@ -323,6 +323,25 @@ def test_no_frame_is_below_that_of_the_program(tmp_path: Path) -> None:
     assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
 
 
+HOOKED = """\
+import sys, traceback
+import numpy as np
+
+def show(kind, error, found):
+    print(kind.__name__, [one.name for one in traceback.extract_stack()])
+
+sys.excepthook = show
+1 / 0
+"""
+
+
+def test_no_frame_is_below_a_hook(tmp_path: Path) -> None:
+    (tmp_path / "hooked.py").write_text(HOOKED)
+    plain, ours = run("hooked.py", cwd=tmp_path), run("-m", "dynamo_lite", "run", "hooked.py", cwd=tmp_path)
+    assert ours.stdout == plain.stdout == "ZeroDivisionError ['show']\n"
+    assert ours.returncode == plain.returncode == 1
+
+
 FORKS = """\
 import os, sys
 import numpy as np

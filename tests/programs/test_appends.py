@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.oracle import require_equal
 
 OPTIONS = {"cost_model": False}
 
@@ -379,3 +380,15 @@ def test_nothing_is_kept_that_the_list_lets_go() -> None:
     gone = weakref.ref(xs[0])
     xs.clear()
     assert gone() is None
+
+
+def fills_by_two_names(xs: list[float], x: Any) -> Any:
+    held = {"a": xs, "b": [1]}
+    for i in range(len(x)):
+        held["a"] += [x[i]]
+        held["b"] += [i]
+    return held
+
+
+def test_a_list_that_is_filled_already_is_looked_at_by_nobody() -> None:
+    require_equal(fills_by_two_names, lambda: ([2.0], np.arange(9.0)), compile=dynamo_lite.compile)

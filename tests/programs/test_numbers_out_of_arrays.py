@@ -89,3 +89,37 @@ def test_conversions_of_what_is_pythons_or_numpys(x: Any, backend: str) -> None:
         compile_options={"backend": backend, "options": {"cost_model": False}},
     )
     assert not report.stats["breaks"]
+
+
+def latest_as_a_number(x: Any, k: int) -> Any:
+    latest, total, other = 0, 0, 0.0
+    for i in range(len(x)):
+        total = total + int(latest)
+        other = other + float(latest)
+        if i % k:
+            latest = x[i]
+    return total, other
+
+
+def sums_of_some(x: Any, k: int) -> Any:
+    total = 0
+    for i in range(len(x)):
+        for j in range(i, i + 3):
+            for _ in range(k):
+                total += 1
+            if i % 3 != 1:
+                total += x[j % len(x)]
+        total = j + 0.5
+    return total
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", [np.longlong, np.ulonglong, float])
+@pytest.mark.parametrize("fn", [latest_as_a_number, sums_of_some])
+def test_numbers_that_are_pythons_or_of_a_type_without_rules(fn: Any, dtype: Any, backend: str) -> None:
+    require_equal(
+        fn,
+        lambda: ((np.arange(9) * 7 % 5).astype(dtype), 2),
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {"cost_model": False}},
+    )

@@ -1,5 +1,4 @@
 """Choices between values: what is one thing on one way and another on the other, behind both.
-from dynamo_lite.ops.parameters import is_supported
 
 Enters: two Regions traced along two ways (branches.py), or a condition and what to make of each of its values, and what
 a name holds at the end of each. Leaves: the value that stands for both, and a COND node that hands out what differs:

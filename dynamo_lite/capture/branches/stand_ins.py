@@ -9,6 +9,7 @@ from dynamo_lite.capture.state import Tracer
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar, make
 from dynamo_lite.graph.types import LIST, ArrayType
+from dynamo_lite.ops.parameters import is_supported
 
 
 def _is_size(tracer: Tracer, dim: Scalar) -> bool:
@@ -18,9 +19,12 @@ def _is_size(tracer: Tracer, dim: Scalar) -> bool:
 
 
 def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
-    """A node of that type whose value nobody reads; None where its size is not known in the graph at hand."""
+    """A node of that type whose value nobody reads; None where its size is not known in the graph at hand, or
+    graphs do not compute with its dtype."""
     if type_ == LIST:
         return ops.lists.new_container(tracer.graph, list, tracer.location())
+    if type_.dtype.kind in "biufc" and not is_supported(type_.dtype):
+        return None
     if type_.scalar:
         constant = tracer.graph.add_constant(np.zeros((), type_.dtype)[()])
         if not tracer.regions or type_.dtype.kind not in "biufc":

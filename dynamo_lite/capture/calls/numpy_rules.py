@@ -56,6 +56,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.ops.conversion import Filled, is_pending
+from dynamo_lite.ops.parameters import is_supported
 
 FLAT = operator.attrgetter("flat")
 _DISPATCHER: type = type(np.mean)
@@ -367,7 +368,8 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
         return tracer.number(value.number) if kind_of(value.number) == "int" else None
     if not (in_loop or asked) or not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
         return None
-    if value.node.array_type.dtype.char not in "bBhHiIlLqQfd":
+    dtype = value.node.array_type.dtype
+    if dtype.char not in "bBhHiIlLqQfd" or not is_supported(dtype):
         return None
     found = _number_of_sum(machine, value.node)
     found = known.read_before(tracer.graph, value.node) if found is None else found
@@ -376,7 +378,7 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     if len(tracer.carried) >= MAX_READ:
         raise Break("graph-too-large", f"more than {MAX_READ} numbers out of arrays")
     (name,) = tracer.yield_names(1)
-    symbol = tracer.graph.add_yield(name, "float" if value.node.array_type.dtype.kind == "f" else "int")
+    symbol = tracer.graph.add_yield(name, "float" if dtype.kind == "f" else "int")
     tracer.alternatives[name] = ()  # an object of its own
     ops.call(tracer.graph, "scalar_number", (value.node,), {"yields": (symbol,)}, tracer.location())
     return NumberValue(None, symbol)

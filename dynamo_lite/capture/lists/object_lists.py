@@ -56,6 +56,7 @@ from dynamo_lite.capture.value import (
     EitherValue,
     Holding,
     ItemRead,
+    LazyValue,
     ListValue,
     NumberValue,
     SequenceValue,
@@ -159,12 +160,18 @@ def _holds_arrays(tracer: Tracer, value: Value) -> bool:
 
 
 def _are_arrays(tracer: Tracer, items: list[Value]) -> bool:
-    types = {type_of_array(realise(tracer, item)) for item in items[: _MOST + 1]}
+    types = {type_of_array(_looked_at(tracer, item)) for item in items[: _MOST + 1]}
     return len(items) <= _MOST and len(types) == 1 and None not in types
 
 
+def _looked_at(tracer: Tracer, item: Value) -> Value:
+    """What an item is; as it was where nobody has seen it, and it is a list that something fills already."""
+    is_filled = isinstance(item, LazyValue) and item.known is None and id(item.concrete) in tracer.grown
+    return item if is_filled else realise(tracer, item)
+
+
 def _kind_of(tracer: Tracer, item: Value) -> str | None:
-    item = realise(tracer, item)
+    item = _looked_at(tracer, item)
     if tracer.restraints.arrays and type_of_array(item) is not None:
         return "array"
     if isinstance(item, ListValue) or is_eligible(tracer, item):
@@ -185,7 +192,7 @@ def _kind_of(tracer: Tracer, item: Value) -> str | None:
 
 def _constants(tracer: Tracer, value: SequenceValue) -> list[Any] | None:
     """The items of a list of numbers that are the same objects in each call; None for another one."""
-    items = [realise(tracer, item) for item in value.known]
+    items = [_looked_at(tracer, item) for item in value.known]
     if value.times is not None or value.late or len(items) < _FEW:
         return None
     tuples = [_constant_tuple(item) for item in items]
