@@ -131,8 +131,9 @@ class VectorBuilder(StepBuilder):
     def reshaped(self, source: Array, shape: Sequence[Any], frame: Frame) -> Array:
         """An array in another shape, of which NumPy makes a view where its elements are evenly apart; -1: what is left.
 
-        Of a matrix that need not lie packed in C order this is a copy, in one axis, which nobody may tell from a view:
-        neither is written, nor multiplied, since BLAS adds up what lies apart in another order.
+        Of a matrix that need not lie packed in C order this is a copy, in one axis, and so of a vector in more axes,
+        where nobody knows how it lies. Nobody may tell it from a view: neither is written, nor multiplied, since BLAS
+        adds up what lies apart in another order.
         """
         if not 1 <= len(shape) <= MOST_AXES:
             raise NotCompiled("a reshape to many axes")
@@ -157,10 +158,12 @@ class VectorBuilder(StepBuilder):
         sizes, axes = self.tested(known)
         if len(sizes) > 1 or sizes[0].value is not total.value:
             self.require_size(self.total(sizes), total)
-        self.vectors |= source.ordered
         apart = source.strides[-1] if one else self.stride(source.dtype.itemsize)
-        if sum(size.most > 1 for size in sizes) > 1:
-            self.decline_reversed(replace(source, strides=(apart,)))
+        if sum(size.most > 1 for size in sizes) > 1 and (apart.number is None or apart.number < 0):
+            source, apart = self.packed_together(source), self.stride(source.dtype.itemsize)
+            self.perhaps_apart.add(source.base)
+        assert source.ordered is not None
+        self.vectors |= source.ordered
         strides = [apart]
         for length in sizes[:0:-1]:
             strides.insert(0, self.op("multiply", strides[0], length.value))
