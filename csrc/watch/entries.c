@@ -74,6 +74,20 @@ go_without(DlPoll *poll, PyObject *function, PyCodeObject *code)
     }
 }
 
+/* The code that `make` gives; NULL with an error set. owner: of dl_interrupts_defer. */
+static PyObject *
+ask_for_code(PyObject *make, PyObject *owner)
+{
+    DlDeferral deferral;
+    uint64_t began = dl_now();
+    dl_hook_pause();
+    dl_interrupts_defer(&deferral, owner);
+    PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(make));
+    dl_hook_resume();
+    dl_thread.answering += dl_now() - began;
+    return made;
+}
+
 /* Let a function whose calls are short, so that none of its loops is entered while it runs, or whose loops have no
    prospects, go on without polls in its loops; and one that took long once with them for good. A call took `time`. */
 static void
@@ -98,13 +112,7 @@ choose_polls(DlPoll *poll, const DlTrial *trial, PyObject *function, PyCodeObjec
         }
     }
     else if (rests || (trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_call)) {
-        DlDeferral deferral;
-        uint64_t began = dl_now();
-        dl_hook_pause();
-        dl_interrupts_defer(&deferral, NULL);
-        PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->alone));
-        dl_hook_resume();
-        dl_thread.answering += dl_now() - began;
+        PyObject *made = ask_for_code(poll->alone, NULL);
         if (made == NULL || !PyCode_Check(made)) { /* a defect of ours, or no memory: the polls stay */
             PyErr_WriteUnraisable(function);
             Py_CLEAR(poll->alone);
@@ -272,13 +280,7 @@ dl_entry_begin(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         value = call_timed(poll, &poll->trials[0], frame, function, code);
         goto done;
     }
-    DlDeferral deferral;
-    uint64_t began = dl_now();
-    dl_hook_pause();
-    dl_interrupts_defer(&deferral, function);
-    PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->make));
-    dl_hook_resume();
-    dl_thread.answering += dl_now() - began;
+    PyObject *made = ask_for_code(poll->make, function);
     int is_own = made != NULL && PyFunction_GET_CODE(function) == (PyObject *)code;
     if (is_own) {
         exchange(function, made);

@@ -94,3 +94,20 @@ def test_a_step_of_zero_raises_where_the_range_is_made(backend: str) -> None:
         compile=dynamo_lite.compile,
         compile_options={"backend": backend, "options": OPTIONS},
     )
+
+
+def beside_a_range(x: Any, stop: int, step: int) -> Any:
+    return x + range(0, stop, step)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("first", [(5, 2), (5, -1), (-5, -1)])
+def test_a_range_beside_an_array_is_of_floats_where_it_is_empty(first: tuple[int, int], backend: str) -> None:
+    """NumPy makes float64 of no numbers, whichever way the range would go."""
+    require_equal(
+        beside_a_range,
+        lambda: (np.arange(1), *first),
+        variants=[lambda pair=pair: (np.arange(1), *pair) for pair in ((5, -1), (5, 2), (-5, -2), (-5, 1), (0, 1))],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+    )

@@ -271,10 +271,9 @@ def _operand(machine: Machine, value: Value, beside: Value | None = None) -> Any
 
 def _array_of_range(machine: Machine, value: RangeValue) -> Node:
     """The array that NumPy makes of a range beside another one, whose numbers may be those of the call."""
-    is_down = kind_of(value.step) == "int" and machine.tracer.graph.facts.decide(make("lt", value.step, 0)) is True
-    more = make("gt" if is_down else "lt", value.start, value.stop)
-    if not machine.tracer.relate(more):
-        raise Break("op-without-rule", "an empty range, or one of another direction, as an operand")
+    forward = machine.tracer.relate(make("gt", value.step, 0))
+    if not machine.tracer.relate(make("lt" if forward else "gt", value.start, value.stop)):
+        raise Break("op-without-rule", "an empty range as an operand")  # of which NumPy makes floats
     bounds = [machine.tracer.number(bound) for bound in (value.start, value.stop, value.step)]
     made = call_numpy(machine, np.arange, bounds, {})
     assert isinstance(made, ArrayValue)
