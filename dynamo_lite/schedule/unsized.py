@@ -23,8 +23,11 @@ def unsized_inputs(graph: Graph, schedule: Schedule) -> int:
     saved = {step.src for step in schedule.steps if isinstance(step, Save)}
     known = users(graph)
     written = arrays.keys() & set(schedule.written) - saved
-    found = {place for place in written if _is_only_stored_into(arrays[place], known)}
+    found = {place for place in written if place < _BITS and _is_only_stored_into(arrays[place], known)}
     return sum(1 << place for place in found) if found != arrays.keys() else 0
+
+
+_BITS = 64  # of CacheEntry.unsized; later inputs count
 
 
 def sized_inputs(graph: Graph, schedule: Schedule) -> list[Node]:

@@ -73,3 +73,16 @@ def test_a_large_array_that_gets_a_part_of_a_small_one() -> None:
     (graph,) = fast.explain().graphs
     assert 100 < graph.sizes[1] < 1_000_000
     assert "elements (out may have any size); plain NumPy" in str(fast.explain())
+
+
+def test_of_many_inputs_only_the_first_64_may_have_any_size() -> None:
+    names = [f"a{i}" for i in range(70)]
+    lines = [f"def many({', '.join(names)}):", f"    s = {' + '.join(names[1:-1])}", "    a0[1] = s", "    a69[1] = s"]
+    space: dict[str, Any] = {}
+    exec("\n".join([*lines, "    return s"]), space)
+    given, plain = ([np.zeros((3, 50)), *np.ones((68, 50)), np.zeros((4, 50))] for _ in range(2))
+    fast = dynamo_lite.compile(space["many"], options={"cost_model": False, "check": 1})
+    assert fast(*given).tobytes() == space["many"](*plain).tobytes()
+    assert all(one.tobytes() == other.tobytes() for one, other in zip(given, plain, strict=True))
+    (graph,) = fast.explain().graphs
+    assert "a69" not in graph.any_size and fast.stats()["native_calls"] == 1
