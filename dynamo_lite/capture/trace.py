@@ -117,11 +117,11 @@ class Capture:
 
     @property
     def computes(self) -> bool:
-        """Whether there is anything to run: an output, a store, or an operation that may warn or raise."""
+        """Whether there is anything to run: an output, a store, or an operation that has to run all the same."""
         return bool(self.graph.outputs) or any(
             node.kind is NodeKind.STORE
-            or (node.kind is NodeKind.CALL and ops.may_report(node))
-            or acts(node, ops.may_report)
+            or (node.kind is NodeKind.CALL and ops.has_to_run(node))
+            or acts(node, ops.has_to_run)
             for node in self.graph.nodes
         )
 

@@ -128,6 +128,7 @@ class OpDef:
     exact_view: a VIEW whose result always shares the operand's memory (a reshape may copy). exact_axes: one whose
     result does so where the operand is an array of at most so many axes.
     may_report: even with an unused result the op may warn or raise (a flag, an index out of range).
+    guesses: what type the result has is a guess, for which the program declines where it is wrong.
     ufunc: the ufunc that the op is a call of, gufuncs included. function: NumPy's function of which it is a call with
     the operands, and the params as keywords.
     open_size: the results have a size that only the run knows, the Symbol params["yields"][0].
@@ -144,6 +145,7 @@ class OpDef:
     exact_view: bool = False
     exact_axes: int = -1
     may_report: bool = True
+    guesses: bool = False
     ufunc: np.ufunc | None = None
     in_place: bool = False
     open_size: bool = False

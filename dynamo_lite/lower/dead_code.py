@@ -1,6 +1,7 @@
 """Drops what nobody uses and nobody could notice.
 
-Enters a graph that this pass may change; leaves it without unused calls, but for those that may warn or raise:
+Enters a graph that this pass may change; leaves it without unused calls, but for those that may warn or raise, or
+test what the code takes for granted:
 
     %add = add(%x, 1); %less = less(%x, 0); return %x  ->  %add = add(%x, 1); return %x   # it may overflow
     %nonzero = nonzero(%mask, yields=(y0,))            ->  %n = count_true(%mask, yields=(y0,))   # if nobody reads it
@@ -20,13 +21,13 @@ from dynamo_lite.graph.rewrite import drop_unused, map_scalars, users
 from dynamo_lite.graph.scalar import symbols_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.masks import is_mask
-from dynamo_lite.ops.registry import may_report
+from dynamo_lite.ops.registry import has_to_run
 
 
 def dead_code(graph: Graph) -> None:
-    """Remove unused nodes that cannot report anything."""
+    """Remove unused nodes that do not have to run all the same."""
     _drop_tags(graph)
-    drop_unused(graph, may_report)
+    drop_unused(graph, has_to_run)
     if any(node.op == "nonzero" for node in graph.nodes):
         _count_only(graph)
 

@@ -247,6 +247,7 @@ define(
         lambda args, params: as_scalar_of(args[0], params["dtype"]),
         "The NumPy scalar of params dtype that an object is.",
         may_report=False,
+        guesses=True,
     )
 )
 
@@ -275,6 +276,7 @@ define(
         lambda args, params: as_array_of(args[0], params["dtype"], args[1:]),
         "The array of params dtype that an object is, packed in C order, of the shape that the other operands are.",
         may_report=False,
+        guesses=True,
     )
 )
 
@@ -307,6 +309,7 @@ define(
         lambda args, params: as_numbers_of(args[0], params["dtype"], args[1]),
         "The array of params dtype that NumPy makes of a list of numbers, as long as the second operand says.",
         may_report=False,
+        guesses=True,
     )
 )
 

@@ -405,8 +405,14 @@ def _is_size(size: Dim) -> bool:
     return size >= 0 if isinstance(size, int) else isinstance(size, Symbol) and size.axis is not None
 
 
+def has_to_run(node: Node) -> bool:
+    """Whether `node` has to run even when nothing reads its result: it may report something, or what is known of its
+    type, which the code may have asked for, is a guess that it tests."""
+    return REGISTRY[node.op].guesses or may_report(node)
+
+
 def may_report(node: Node) -> bool:
-    """Whether `node` may warn or raise, so that it has to run even when nothing reads its result."""
+    """Whether `node` may warn or raise."""
     op = REGISTRY[node.op]
     operands = [type_of(arg).dtype for arg in node.args if isinstance(arg, Node) and not isinstance(arg.type, tuple)]
     is_complex = any(dtype.kind == "c" for dtype in operands) or any(isinstance(arg, complex) for arg in node.args)

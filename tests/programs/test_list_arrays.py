@@ -158,3 +158,34 @@ def test_an_empty_list_declines(backend: str) -> None:
     fast = dynamo_lite.compile(emptied, backend=backend, options={**OPTIONS, "recompile_limit": 100})
     for x in (np.full(20, 0.25), np.array([0.25, 1.0, 0.25]), np.array([1.0]), np.full(5, 0.25)):
         _require_like(emptied, fast, lambda x: (x,), x)
+
+
+def type_alone(x: Any, n: int, first: Any) -> Any:
+    acc = [first]
+    for i in range(n):
+        acc.append(acc[-1] + x[i % len(x)])
+        if np.mean(acc) > 3:
+            acc.append(0.5)
+    return acc, np.array(acc).dtype
+
+
+def sizes_of_items(xs: list[Any], n: int) -> Any:
+    out = []
+    for i in range(n):
+        out.append(xs[i])
+    total = 0
+    while out:
+        total += out.pop().itemsize
+    return total
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_type_that_alone_is_asked_for_is_that_of_the_call(backend: str) -> None:
+    """What type the array, or an item, has is a guess: it is tested though nobody reads a value."""
+    options = {"cost_model": False, "recompile_limit": 100}
+    fast = dynamo_lite.compile(type_alone, backend=backend, options=options)
+    for x, n, first in ((np.arange(4), 9, 0), (numbers(3), 0, True), (numbers(3), 5, np.float64(2.0))):
+        assert repr(fast(x, n, first)) == repr(type_alone(x, n, first))
+    sizes = dynamo_lite.compile(sizes_of_items, backend=backend, options=options)
+    for items in ([np.float64(1)] * 4, [np.float64(1), np.float32(1)] * 2, [np.float32(1)] * 4):
+        assert sizes(items, 2) == sizes_of_items(items, 2)
