@@ -318,6 +318,10 @@ def run_small_after(steps: int, /) -> int:
     """For tests: ask for the routine of small arrays after so many steps (-1: at once, and keep it); what was
     before."""
 
+def optimise_after(loop: float, kernel: float, /) -> tuple[float, float]:
+    """For tests: optimise the code of loops, and of kernels, once it has run for so many ns (0: at once); what was
+    before."""
+
 def count_bands() -> int: ...
 def count_nearest() -> int: ...
 def size_bands(least: int, band: int, passing: int, border: int, /) -> tuple[int, int, int, int]: ...

@@ -68,6 +68,17 @@ def backend(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.fixture(autouse=True)
+def _optimised(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every other test has its kernels optimised at once, as code is that runs for long; the others as they come."""
+    if zlib.crc32(request.node.nodeid.encode()) % 2:
+        yield
+        return
+    before = _C.optimise_after(0.0, 0.0)
+    yield
+    _C.optimise_after(*before)
+
+
 @pytest.fixture
 def no_mode() -> None:
     """For a test that sets up what a stress mode of the whole process uses, or counts what it adds to.

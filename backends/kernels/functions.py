@@ -41,14 +41,14 @@ def options(classes: str) -> tuple[str, tuple[bool, ...]]:
     """The classes, and which of ASKS_ROWS, ASKS_LOOPS, ASKS_STRICT, ASKS_ARISEN, ASKS_EACH, ASKS_DIVISION stand behind
     them."""
     asks = (abi.ASKS_ROWS, abi.ASKS_LOOPS, abi.ASKS_STRICT, abi.ASKS_ARISEN, abi.ASKS_EACH, abi.ASKS_DIVISION)
-    bare = classes.rstrip("".join(asks))
+    bare = classes.rstrip("".join(asks) + abi.ASKS_LASTING)
     return bare, tuple([letter in classes[len(bare) :] for letter in asks])
 
 
 def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     """The function of a kernel, ready to be written; without `lanes` its loops are not by vectors. Letters behind the
     classes: "r" asks for a loop over rows, "t" for NumPy's own loops for what may be in doubt, "!" for one that
-    looks which NaNs go in, "~" and arise, "?" which meet, "/" for divisions by numbers as they are."""
+    looks which NaNs go in, "~" and arise, "?" which meet, "/" for divisions by numbers as they are. ASKS_LASTING is for who makes the code."""
     classes, (with_rows, by_loops, strict, arisen, each, divides) = options(classes)
     by_vectors = () if lanes is None else (partial(vectorise, lanes=lanes),)
     compiled = known_extreme if by_loops else partial(_compiled, strict=strict)
@@ -75,7 +75,7 @@ def machine(loop: Loop) -> Machine | None:
 
 
 def routine_of(loop: Machine, classes: str) -> Routine:
-    """The routine of a loop, ready to be written. ASKS_LASTING behind the classes asks for optimised code."""
+    """The routine of a loop, ready to be written."""
     bare = classes.removesuffix(abi.ASKS_LASTING)
     return _through(build_loop(loop, bare, loop_fits_numbers), (ranges, share, flatten, promote))
 

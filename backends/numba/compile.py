@@ -66,7 +66,7 @@ class _Engine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.machine = self.new_machine()
-        self.quick = self.new_machine(0)  # for what runs once where it is called, of single elements, and brief loops
+        self.quick = self.new_machine(0)  # for what runs once where it is called, of single elements, or is not known to last
         self.code = _Code(self.new_machine())
         self.numbers = itertools.count()
 
@@ -165,9 +165,10 @@ def _compile(kernel: Kernel, classes: str) -> CompiledKernel:
     engine = _STATE.start()
     name = f"kernel{next(engine.numbers)}"
     function = function_of(kernel, classes)
-    address, code = engine.load(emit_function(function, name), name, of_single_elements(kernel, classes))
+    single, lasts = of_single_elements(kernel, classes), abi.ASKS_LASTING in classes
+    address, code = engine.load(emit_function(function, name), name, single or not lasts)
     loops = tuple((loop.ufunc, loop.dtypes) for loop in function.loops)
-    return CompiledKernel(address, loops, function.scratch_bytes, (code, function))
+    return CompiledKernel(address, loops, function.scratch_bytes, (code, function), not single and not lasts)
 
 
 def assembly(kernel: Kernel, classes: str) -> str:

@@ -65,6 +65,7 @@ typedef struct {
     uint64_t native;     /* ns that programs took while something was timed, and how many ran */
     uint64_t programs;
     uint64_t ran;        /* programs that have run to their end */
+    double quick;        /* ns, about, that code took which is not optimised yet */
 } DlThread;
 
 extern _Thread_local DlThread dl_thread;

@@ -11,9 +11,14 @@
 
 enum {
     SPARE_LIMIT = 1 << 20,
-    LASTING_NS = 2000000, /* that a loop's code runs before it is made anew, optimised, in five to ten times that time */
     COMPILING_NS = 50000000, /* so long interrupts may wait for the kernels of one run */
 };
+
+/* The ns that a loop's code runs before it is made anew, optimised, in five to ten times that time; and a kernel's, which
+ * takes a fifth longer than optimised code, made in 3 to 6 ms. Under the GIL. */
+static struct {
+    double loop, kernel;
+} lasting = {2e6, 6e6};
 
 /* ---- NumPy's inner loops ---- */
 
@@ -291,23 +296,23 @@ look_after_compiling(DlRun *run, int64_t time)
     return run->keep_gil ? dl_world_look(run, time) : dl_decline(run, DL_REASON_SIGNAL);
 }
 
-/* How many nanoseconds code takes for an element, roughly. */
+/* How many nanoseconds code for these classes takes for an element, roughly, but for NumPy's loops. */
 static double
-guess(const DlVariant *variant)
+guess(const DlKernel *kernel, const uint8_t *classes)
 {
-    static const double compiled = 0.06, called = 1.0, moved = 0.03; /* an operation; a loop; a byte */
-    const DlKernel *kernel = variant->kernel;
-    double each = compiled * kernel->n_ops + called * variant->n_loops;
+    static const double compiled = 0.06, moved = 0.03; /* an operation; a byte */
+    double each = compiled * kernel->n_ops;
     for (int i = 0; kernel->descrs != NULL && i < kernel->n_operands + kernel->n_results; i++) { /* NULL: of a loop */
-        each += variant->classes[i] == DL_CLASS_SINGLE ? 0 : moved * (double)PyDataType_ELSIZE(kernel->descrs[i]);
+        each += classes[i] == DL_CLASS_SINGLE ? 0 : moved * (double)PyDataType_ELSIZE(kernel->descrs[i]);
     }
     return each;
 }
 
-/* Ask compile_kernel for the code of these classes. */
+/* Ask compile_kernel for the code of these classes, with care. */
 static DlStatus
-compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **found)
+compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, int care, DlVariant **found)
 {
+    static const double called = 1.0; /* ns that a loop takes for an element, roughly */
     static const char class_letters[][2] = {
 #define STRIDE_CLASS(name, letter, words) letter,
 #include "abi.def"
@@ -317,7 +322,6 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     for (int i = 0; i < n; i++) {
         letters[i] = class_letters[classes[i]][0];
     }
-    int care = dl_kernel_care(run, kernel);
     snprintf(letters + n, 8, "%s%s%s%s%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
              care & DL_STRICT ? DL_ASKS_STRICT : "", care & DL_ARISEN ? DL_ASKS_ARISEN : "",
              care & DL_EACH ? DL_ASKS_EACH : "", care & DL_DIVIDES ? DL_ASKS_DIVISION : "",
@@ -347,7 +351,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     variant->kernel = kernel;
     variant->rows = rows;
     memcpy(variant->classes, classes, (size_t)n);
-    variant->guess = guess(variant);
+    variant->guess = guess(kernel, classes) + called * variant->n_loops;
     variant->care = care;
     variant->next = kernel->variants;
     kernel->variants = variant;
@@ -357,7 +361,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
 }
 
 DlStatus
-dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **variant)
+dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, double elements, DlVariant **variant)
 {
     size_t n = (size_t)kernel->n_operands + (size_t)kernel->n_results;
     int care = dl_kernel_care(run, kernel);
@@ -367,13 +371,19 @@ dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows
             return 0;
         }
     }
-    return compile(run, kernel, classes, rows, variant);
+    if (elements * guess(kernel, classes) > lasting.kernel) {
+        kernel->care |= DL_LASTS;
+        care = dl_kernel_care(run, kernel);
+    }
+    return compile(run, kernel, classes, rows, care, variant);
 }
 
 void
-dl_variant_ran(DlVariant *variant, int64_t began)
+dl_variant_ran(DlVariant *variant, double time)
 {
-    if (variant->is_quick && (variant->quick_ns += dl_world_clock() - began) > LASTING_NS) {
+    dl_thread.quick += time;
+    variant->quick_ns += time;
+    if (variant->quick_ns > (variant->kernel->descrs ? lasting.kernel : lasting.loop)) {
         variant->kernel->care |= DL_LASTS;
     }
 }
@@ -650,6 +660,21 @@ kernel_block(PyObject *module, PyObject *args)
                          (Py_ssize_t)dl_word_loop(places, loops));
 }
 
+/* optimise_after(loop, kernel): see `lasting`. */
+static PyObject *
+optimise_after(PyObject *module, PyObject *args)
+{
+    (void)module;
+    double loop, kernel;
+    if (!PyArg_ParseTuple(args, "dd:optimise_after", &loop, &kernel)) {
+        return NULL;
+    }
+    PyObject *before = Py_BuildValue("dd", lasting.loop, lasting.kernel);
+    lasting.loop = before ? loop : lasting.loop;
+    lasting.kernel = before ? kernel : lasting.kernel;
+    return before;
+}
+
 /* run_pieces(loop, context, auxdata, arrays, strides, bounds): run one of NumPy's loops over elements begin to end of
  * vectors, as if they were so many bytes apart from `begin` on, for each (begin, end); False at the first failure. */
 static PyObject *
@@ -697,6 +722,8 @@ PyMethodDef dl_kernel_code_functions[] = {
      "kernel_block(places, loops): the words of the scratch, of the first loop, and behind the loops."},
     {"run_pieces", run_pieces, METH_VARARGS,
      "run_pieces(loop, context, auxdata, arrays, strides, bounds): run one of NumPy's loops over pieces of vectors."},
+    {"optimise_after", optimise_after, METH_VARARGS,
+     "optimise_after(loop, kernel): for tests, optimise code that has run for so many ns (0: at once); what was before."},
     {NULL, NULL, 0, NULL},
 };
 

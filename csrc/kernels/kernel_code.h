@@ -47,7 +47,7 @@ typedef struct {
 } DlBlock;
 
 /* How careful code is, as bits: it asks whether NaNs go in that differ, of which NumPy may keep either; it computes by
- * NumPy's loops what may be in doubt; it divides by numbers; it is optimised (of loops compiled whole, which may be brief);
+ * NumPy's loops what may be in doubt; it divides by numbers; it is optimised;
  * it asks whether NaNs go in that differ from those that arise, for some do; it asks of each operation which NaNs meet. And
  * of a program, that some code is strict. */
 enum {
@@ -81,12 +81,24 @@ dl_kernel_class(npy_intp stride, npy_intp itemsize)
     return stride == itemsize ? DL_CLASS_PACKED : stride == 0 ? DL_CLASS_SINGLE : DL_CLASS_SPREAD;
 }
 
-/* The machine code for these classes (one an operand and result), over rows or not, compiled if need be: 0, 1 or -1. */
-DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **variant);
+/* The machine code for these classes (one an operand and result), over rows or not, compiled if need be: 0, 1 or -1.
+ * elements: over which it is to run, as often as it does; 0: of a loop compiled whole. Code is optimised at once only
+ * where that run is long. */
+DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, double elements, DlVariant **variant);
 
-/* Behind a run of a loop compiled whole that began at a time in ns: code that is not optimised is asked for anew, by
- * DL_LASTS, once its runs have taken LASTING_NS. */
-void dl_variant_ran(DlVariant *variant, int64_t began);
+/* Behind a run, of so many ns, of code that is not optimised: it is asked for anew, by DL_LASTS, once its runs have taken
+ * long enough. */
+void dl_variant_ran(DlVariant *variant, double time);
+
+/* The same of a kernel, over so many elements. */
+static inline void
+dl_kernel_ran(DlVariant *variant, double elements)
+{
+    static const double call = 50.0; /* ns */
+    if (variant->is_quick) {
+        dl_variant_ran(variant, call + variant->guess * elements);
+    }
+}
 
 /* Have later code of this kernel, and of the program, be as careful as what was returned asks for. */
 void dl_kernel_learn(DlRun *run, DlKernel *kernel, int32_t failed);

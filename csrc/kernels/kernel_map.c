@@ -263,7 +263,7 @@ find_code(DlRun *run, DlMapStep *step, const DlNest *nest, DlVariant **used)
             classes[i] = DL_CLASS_OF_ROW;
         }
     }
-    return dl_kernel_variant(run, &step->kernel, classes, rows, used);
+    return dl_kernel_variant(run, &step->kernel, classes, rows, (double)nest->size, used);
 }
 
 DlStatus
@@ -290,7 +290,7 @@ run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *sh
             int number = spread->strides[0] == 0 && spread->strides[1] == 0;
             classes[i] = dl_kernel_class(number ? 0 : spread->itemsize, spread->itemsize);
         }
-        DlStatus found = dl_kernel_variant(run, &step->kernel, classes, 0, &dense);
+        DlStatus found = dl_kernel_variant(run, &step->kernel, classes, 0, (double)nest->size, &dense);
         return found ? found : dl_map_launch_merged(run, nest, dense);
     }
     DlStatus status = find_code(run, step, nest, used);

@@ -115,6 +115,7 @@ dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const DlIterat
     DlBlock one;
     npy_intp times = iterations ? iterations->n : 1;
     double guess = variant->guess * (double)nest->size * (double)times;
+    dl_kernel_ran(variant, (double)nest->size * (double)times);
     if (guess < dl_threads_least && nest->size < DL_RELEASE_GIL) { /* small: neither threads nor others have a say */
         Part all = {0, 0, nest->shape[0]};
         return dl_block_open(&one, variant, nest->n_operands, iterations) < 0
@@ -260,6 +261,7 @@ DlStatus
 dl_map_launch_merged(DlRun *run, const DlNest *nest, DlVariant *variant)
 {
     DlBlock block;
+    dl_kernel_ran(variant, (double)nest->size);
     size_t bytes = 0;
     for (int i = 0; i < nest->n_operands; i++) {
         bytes += (size_t)(needs_packing(&nest->spread[i], nest->shape[1]) ? nest->spread[i].itemsize : 0);

@@ -248,6 +248,7 @@ dl_single_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
     }
     if (!failed) {
         failed = !dl_variant_try(single->variant, words, size);
+        dl_kernel_ran(single->variant, (double)size);
         program->tries_short = !failed; /* NB: what has set a flag once will do so again, and then each call computes twice */
     }
     for (int i = 0; failed && i < made; i++) {

@@ -319,7 +319,7 @@ fold_kernel(DlRun *run, DlReduceStep *step, DlWork *work)
         classes[i] = dl_kernel_class(nest->spread[i].strides[along], nest->spread[i].itemsize);
     }
     classes[kernel->n_operands] = work->folds ? DL_CLASS_ITERATED : 0;
-    DlStatus status = dl_kernel_variant(run, kernel, classes, 0, &work->variant);
+    DlStatus status = dl_kernel_variant(run, kernel, classes, 0, (double)work->runs->size, &work->variant);
     if (status != 0) {
         return status;
     }
@@ -328,6 +328,7 @@ fold_kernel(DlRun *run, DlReduceStep *step, DlWork *work)
     Sharing sharing = {.work = work};
     int n = kernel->n_operands + 1, n_parts = 1, keep_gil = run->keep_gil || variant->needs_gil;
     double guess = variant->guess * (double)work->runs->size;
+    dl_kernel_ran(variant, (double)work->runs->size);
     if (guess >= dl_threads_least && !variant->one_thread && (n_parts = dl_reduce_cut(work)) > 1) {
         dl_threads_open(&share, &variant->trials, work->runs->size, guess, 1, run->outermost->program->num_threads);
     }

@@ -166,7 +166,7 @@ dl_iterate_prepare(DlRun *run, DlLoopKernel *kernel, DlIteration *iteration)
         }
         classes[i] = kernel->varies[i] == DL_VARIES_NUMBER ? DL_CLASS_ITERATED : classes[i];
     }
-    return dl_kernel_variant(run, &map->kernel, classes, 0, &iteration->variant);
+    return dl_kernel_variant(run, &map->kernel, classes, 0, (double)nest->size, &iteration->variant);
 }
 
 npy_intp

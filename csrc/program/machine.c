@@ -626,7 +626,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     DlBlock block;
     DlStatus status = step->checked ? 0 : check_overlap(run, step);
     status = status == 0 && note_lists(run, step) < 0 ? dl_failed(run, DL_REASON_MEMORY) : status;
-    status = status ? status : dl_kernel_variant(run, &self->kernel, classes, 0, &variant);
+    status = status ? status : dl_kernel_variant(run, &self->kernel, classes, 0, 0.0, &variant);
     if (status != 0) {
         return status;
     }
@@ -673,7 +673,9 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);
     unsigned before = dl_fp_get();
     int32_t returned = variant->address(words, 0);
-    dl_variant_ran(variant, began);
+    if (variant->is_quick) {
+        dl_variant_ran(variant, (double)(dl_world_clock() - began));
+    }
     int again = starts_again(self, step, returned);
     self->rests = returned == DL_RETURNED_FOLD || returned == DL_RETURNED_LONG ? RESTS : 0;
     status = again ? 2 : stopped(run, self, returned, watch.status);

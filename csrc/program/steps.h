@@ -50,7 +50,7 @@ typedef struct DlVariant {
     int one_thread;   /* a loop that it calls may raise, or is not NumPy's own */
     double guess;     /* nanoseconds that an element takes, roughly */
     DlPaces trials;  /* whether it gains by threads */
-    int64_t quick_ns; /* for which it has run, if it is_quick */
+    double quick_ns;  /* for which it has run, if it is_quick */
     npy_intp *loops;  /* six words each; the flags pointer is filled in at the call */
     uint8_t classes[]; /* of the strides, one an operand and result */
 } DlVariant;

@@ -180,6 +180,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     else if (left < 0 ? visits->run == run : left < visits->left && last == visits->last) {
         /* NB: else the loop has begun anew, and what passed is not its own */
         uint64_t rounds = left >= 0 ? (uint64_t)(visits->left - left) : 1, took = time - visits->since;
+        took -= (uint64_t)dl_optimising_gains(visits->quick, (double)took);
         visits->rounds += rounds;
         visits->time += took;
         visits->visits++;
@@ -191,6 +192,7 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     visits->left = left;
     visits->last = last;
     visits->since = time;
+    visits->quick = dl_thread.quick;
     if (visits->visits < dl_thresholds.tried_compiled) {
         return 1;
     }

@@ -243,6 +243,7 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, DlEndin
         trial->sum_plain += time;
     }
     else {
+        time -= dl_optimising_gains(watch->quick, time);
         trial->vouched = time >= dl_thresholds.tried_time && native >= dl_thresholds.vouched * time
                          && native >= dl_thresholds.long_program * programs;
         trial->least_compiled = trial->n_compiled && trial->least_compiled < time ? trial->least_compiled : time;

@@ -14,6 +14,7 @@
 typedef struct {
     uint64_t run, asked, epoch; /* of the last visit */
     uint64_t since;   /* when it was */
+    double quick;     /* and dl_thread.quick */
     Py_ssize_t left;  /* rounds that were left then; -1: unknown */
     Py_ssize_t last;  /* the last number of the range that the loop goes through */
     uint64_t rounds;  /* and ns, from one visit to the next while the loop goes through the same range */
