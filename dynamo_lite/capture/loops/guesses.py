@@ -16,6 +16,7 @@ from dynamo_lite.capture.branches.choices import parts_of
 from dynamo_lite.capture.loops.code import even_steps, stored_names, while_loops
 from dynamo_lite.capture.loops.eithers import Form, forms_of
 from dynamo_lite.capture.loops.kinds_ahead import expected, kinds_before
+from dynamo_lite.capture.loops.lessons import in_frame
 from dynamo_lite.capture.loops.number_objects import Path
 from dynamo_lite.capture.loops.plan import LoopPlan
 from dynamo_lite.capture.loops.surroundings import Name
@@ -84,7 +85,7 @@ def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> No
     if plan.looked_ahead:
         has_learned = plan.peel or plan.unpeeled or plan.eithers or plan.extents
         if plan.guesses and not has_learned and not tracer.is_repeated:
-            _begin_as_elsewhere(tracer, plan)
+            _begin_as_elsewhere(tracer, plan, frame)
         return
     plan.looked_ahead = True
     is_for = frame.code.instrs[header].op == "FOR_ITER"
@@ -92,7 +93,7 @@ def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> No
     if loop is None:
         return  # the call of a comprehension
     plan.kinds = kinds_before(tracer, frame, loop)
-    if plan.chain in tracer.restraints.lessons or _begin_as_elsewhere(tracer, plan):
+    if _begin_as_elsewhere(tracer, plan, frame) or plan.chain in tracer.restraints.lessons:
         return
 
     def name_of(variable: tuple[str, bool]) -> Any:
@@ -111,22 +112,22 @@ def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> No
             plan.fixed.add((name, 2))  # of the parts (eithers.py) the number of Python's
 
 
-def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan) -> bool:
-    """Begin a plan with what is known of the same loop in other loops, or inlined by other calls, about the variables
-    that are of the same kinds in front of it there; whether something is."""
-    place = plan.chain[0][:-1]
+def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan, frame: Frame) -> bool:
+    """Begin a plan with what is known of the same loop in other loops or captures, or inlined by other calls, about the
+    variables that are of the same kinds in front of it there; whether something is."""
+    place, lessons = plan.chain[0][:-1], tracer.restraints.lessons
     others: list[LoopPlan | Lesson] = [
         *(one for one in tracer.plans.values() if one is not plan and one.chain and one.chain[0][:-1] == place),
-        *(one for chain, one in reversed(tracer.restraints.lessons.items()) if chain[0][:-1] == place),
+        *(in_frame(tracer, frame, one) for chain, one in reversed(lessons.items()) if chain[0][:-1] == place),
     ]
     for one in others:
         alike = {name for name, kinds in one.kinds.items() if None not in kinds and plan.kinds.get(name) == kinds}
         peels = bool(one.peel) and one.differing <= alike
-        eithers, extents, places = {}, {}, {}
+        eithers, places = {}, {}
+        if not one.unpeeled:  # NB: here it may be known that there is an iteration, and the kind after it
+            eithers = {name: forms for name, forms in one.eithers.items() if name in alike}
+        extents = {path: set(axes) for path, axes in one.extents.items() if path[0] in alike}
         if isinstance(one, LoopPlan):
-            if not one.unpeeled:  # NB: here it may be known that there is an iteration, and the kind after it
-                eithers = {name: forms for name, forms in one.eithers.items() if name in alike}
-            extents = {path: set(axes) for path, axes in one.extents.items() if path[0] in alike}
             places = {place: is_read for place, is_read in one.places.items() if isinstance(place.where, Source)}
         if not (peels or eithers or extents or places.keys() - plan.places.keys()):
             continue
@@ -135,9 +136,8 @@ def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan) -> bool:
         plan.eithers |= eithers
         plan.guessed_eithers |= eithers.keys()
         plan.extents |= extents
-        if isinstance(one, LoopPlan):
-            plan.own_extents |= {path for path in one.own_extents if path[0] in alike}
-            plan.settled |= {path for path in one.settled if path[0] in alike}
+        plan.own_extents |= {path for path in one.own_extents if path[0] in alike}
+        plan.settled |= {path for path in one.settled if path[0] in alike}
         plan.guessed_places |= places.keys() - plan.places.keys()
         plan.places |= places | plan.places
         plan.steps |= one.steps

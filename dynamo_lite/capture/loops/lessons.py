@@ -12,12 +12,13 @@ A loop is taken to be refused again where `OFTEN` captures, one after the other,
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from dynamo_lite.capture.loops.plan import LoopPlan
 from dynamo_lite.capture.objects.places import Place, namespace
-from dynamo_lite.capture.segments.restraints import Lesson, Restraints, place_in
+from dynamo_lite.capture.segments.restraints import Lesson, Restraints, Variable, place_in
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Tracer
 
@@ -33,13 +34,14 @@ def recall(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
     lesson = lessons.get(plan.chain) or lessons.get(plan.chain[:1])  # it was entered by itself, while it ran
     if lesson is None:
         return
+    here = in_frame(tracer, frame, lesson)
     if tracer.regions or len(tracer.frames) > 1:  # one that the segment begins in may be past its first iteration
-        plan.peel, plan.differing = lesson.peel, set(lesson.differing)
-    plan.fixed |= lesson.fixed
-    plan.numbers |= lesson.numbers
-    plan.steps |= lesson.steps
-    plan.replaced |= lesson.replaced
-    plan.guessed |= lesson.numbers | lesson.steps.keys()
+        plan.peel, plan.differing = here.peel, here.differing
+    plan.fixed |= here.fixed
+    plan.numbers |= here.numbers
+    plan.steps |= here.steps
+    plan.replaced |= here.replaced
+    plan.guessed |= here.numbers | here.steps.keys()
     source = namespace(tracer, frame.namespace).source if lesson.variables else None
     plan.places |= {Place(source, name): is_read for name, is_read in lesson.variables.items()}
     attributes = {_place(tracer.frames[0], names): is_read for names, is_read in lesson.attributes.items()}
@@ -50,8 +52,23 @@ def recall(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> None:
         plan.refused = lesson.refused
 
 
+def in_frame(tracer: Tracer, frame: Frame, lesson: Lesson) -> Lesson:
+    """The lesson, with the places that its variables are in a frame; a copy."""
+    source = namespace(tracer, frame.namespace).source
+
+    def named(name: Any) -> Any:
+        return Place(source, name.name) if isinstance(name, Variable) else name
+
+    return replace(lesson, **_renamed(lesson, named))
+
+
 def remember(restraints: Restraints, plans: Iterable[LoopPlan], globals_: dict[str, Any]) -> None:
     """Keep what one capture of a function with these globals has taught."""
+
+    def named(name: Any) -> Any:
+        is_place = isinstance(name, Place) and _is_variable(name.where, globals_)
+        return Variable(name.key) if is_place else name if isinstance(name, str) else None
+
     alike: dict[tuple[Any, ...], list[LoopPlan]] = {}
     for plan in plans:
         if plan.chain:
@@ -65,12 +82,13 @@ def remember(restraints: Restraints, plans: Iterable[LoopPlan], globals_: dict[s
             continue
         peeled = max(those, key=lambda plan: plan.peel)
         known = max(those, key=lambda plan: len(plan.fixed) + len(plan.numbers) + len(plan.steps))
-        lesson.peel, lesson.differing = peeled.peel, {name for name in peeled.differing if isinstance(name, str)}
-        lesson.kinds = {name: kinds for name, kinds in peeled.kinds.items() if isinstance(name, str)}
-        lesson.fixed = {path for path in known.fixed if isinstance(path[0], str)}
-        lesson.numbers = {path for path in known.numbers if isinstance(path[0], str)}
-        lesson.steps = {path: step for path, step in known.steps.items() if isinstance(path[0], str)}
-        lesson.replaced = {name for plan in those for name in plan.replaced if isinstance(name, str)}
+        lesson.peel, lesson.unpeeled, lesson.differing = peeled.peel, peeled.unpeeled, peeled.differing
+        lesson.kinds, lesson.eithers = peeled.kinds, known.eithers
+        lesson.fixed, lesson.numbers, lesson.steps = known.fixed, known.numbers, known.steps
+        lesson.extents, lesson.own_extents, lesson.settled = known.extents, known.own_extents, known.settled
+        lesson.replaced = {name for plan in those for name in plan.replaced}
+        for field, value in _renamed(lesson, named).items():
+            setattr(lesson, field, value)
         places = {
             place: any(plan.places.get(place, False) for plan in those) for plan in those for place in plan.places
         }
@@ -79,6 +97,28 @@ def remember(restraints: Restraints, plans: Iterable[LoopPlan], globals_: dict[s
         }
         names = {place: _names(place) for place in places}
         lesson.attributes = {way: places[place] for place, way in names.items() if way is not None}
+
+
+def _renamed(lesson: Lesson, named: Callable[[Any], Any]) -> dict[str, Any]:
+    """Copies of what a lesson has by names, with others for them: without what has none."""
+
+    def path(old: tuple[Any, ...]) -> tuple[Any, ...]:
+        return named(old[0]), *old[1:]
+
+    by_name = {field: {named(name) for name in getattr(lesson, field)} - {None} for field in ("differing", "replaced")}
+    by_path = {
+        field: {path(old) for old in getattr(lesson, field) if named(old[0]) is not None}
+        for field in ("fixed", "numbers", "own_extents", "settled")
+    }
+    of_names = {
+        field: {named(name): value for name, value in getattr(lesson, field).items() if named(name) is not None}
+        for field in ("kinds", "eithers")
+    }
+    of_paths = {
+        field: {path(old): value for old, value in getattr(lesson, field).items() if named(old[0]) is not None}
+        for field in ("steps", "extents")
+    }
+    return {**by_name, **by_path, **of_names, **of_paths}
 
 
 def _names(place: Place) -> tuple[str, ...] | None:
@@ -104,4 +144,4 @@ def _is_variable(where: Any, globals_: dict[str, Any]) -> bool:
     return isinstance(where, Source) and where.kind == "const" and where.key.value is globals_
 
 
-__all__ = ["recall", "remember"]
+__all__ = ["in_frame", "recall", "remember"]

@@ -44,19 +44,31 @@ def place_in(code: Code, index: int) -> tuple[str, Position, str]:
     return code.filename, code.instrs[index].position, code.instrs[index].op
 
 
+class Variable(NamedTuple):
+    """A variable of the module, in a Lesson."""
+
+    name: str
+
+
 @dataclass(eq=False, slots=True)
 class Lesson:
-    """What a LoopPlan (state.py) of the latest capture knew of one loop in others (lessons.py). variables: of modules,
-    as places; attributes: by a local of the function that is captured, the names of the way, and its own. refused: as
-    there; often: by how many captures, one after the other, for the same reason."""
+    """What a LoopPlan (plan.py) of the latest capture knew of one loop in others (lessons.py), with the module's
+    variables as `Variable`s. variables: of modules, as places; attributes: by a local of the function that is captured,
+    the names of the way, and its own. refused: as there; often: by how many captures, one after the other, for the same
+    reason."""
 
     peel: int = 0
-    differing: set[str] = field(default_factory=set)
-    kinds: dict[str, set[Any]] = field(default_factory=dict)
+    unpeeled: bool = False
+    differing: set[Any] = field(default_factory=set)
+    kinds: dict[Any, set[Any]] = field(default_factory=dict)
     fixed: set[tuple[Any, ...]] = field(default_factory=set)
     numbers: set[tuple[Any, ...]] = field(default_factory=set)
     steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
-    replaced: set[str] = field(default_factory=set)
+    eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
+    extents: dict[tuple[Any, ...], set[int]] = field(default_factory=dict)
+    own_extents: set[tuple[Any, ...]] = field(default_factory=set)
+    settled: set[tuple[Any, ...]] = field(default_factory=set)
+    replaced: set[Any] = field(default_factory=set)
     variables: dict[str, bool] = field(default_factory=dict)
     attributes: dict[tuple[str, ...], bool] = field(default_factory=dict)
     refused: tuple[str, str] | None = None
