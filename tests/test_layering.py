@@ -221,6 +221,23 @@ def circles(uses: Mapping[str, set[str]]) -> list[set[str]]:
     return [set(found) for found in sets if len(found) > 1]
 
 
+def needed(name: str) -> set[str]:
+    """The modules that have to be there before `name` is, those that importing a part of a package brings included."""
+    tree = ast.parse(MODULES[name].read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = [ast.Pass()]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [ast.Pass()]
+    found = {module for module, _ in imports(name, tree)}
+    found |= {module.rpartition(".")[0] for module in found}
+    return {module for module in found & MODULES.keys() if not f"{name}.".startswith(f"{module}.")}
+
+
+def test_modules_import_one_way() -> None:
+    assert circles({name: needed(name) for name in MODULES}) == []
+
+
 def test_c_files_call_one_way() -> None:
     texts = {path.name: path.read_text() for path in sources() if path.suffix == ".c"}
     found = circles(c_uses(texts))

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from dynamo_lite import _C, budget, ops
-from dynamo_lite.capture import handlers
+from dynamo_lite.capture.handlers import families
 from dynamo_lite.capture.arrays.parts import check_parts
 from dynamo_lite.capture.arrays.warned import ReportingPlace
 from dynamo_lite.capture.branches.forks import refuse_fork
@@ -628,7 +628,7 @@ __all__ = [
     "GraphBreak",
     "bind_slots",
     "empty_closure",
-    "handlers",
+    "families",
     "item_rules",
     "math_functions",
     "numpy_functions",

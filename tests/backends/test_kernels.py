@@ -361,7 +361,7 @@ def mixed(dtype: str) -> Kernel:
 def test_single_elements_are_made_quickly_to_the_same_bits_and_flags(
     dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without optimisation as with it; a mere fill and what works on arrays are made with it."""
+    """Without optimisation as with it, whether they last or not."""
     how: list[bool] = []
     load = compiling._Engine.load
 
@@ -389,9 +389,9 @@ def test_single_elements_are_made_quickly_to_the_same_bits_and_flags(
     assert found[0] == found[1]
     assert how and all(how)
     how.clear()
-    check(kernel, [values[1], np.array(HOSTILE[dtype], dtype)], len(values))
+    check(kernel, [values[1], np.array(HOSTILE[dtype], dtype)], len(values))  # optimised, too (run_kernel)
     check(Kernel((np.dtype(dtype),), (), (0,)), [values[0]], 5)
-    assert how and not any(how)
+    assert how.count(False) == how.count(True) > 0
 
 
 def test_machine_code_has_no_unwind_tables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,11 +44,13 @@ def check(kernel: Kernel, classes: str, arrays: list[Array], **extents: int) -> 
     plain, _, plain_flags = run(evaluated(build(kernel, classes.rstrip("r!"), "r" in classes)))
     meant, status, flags = run(evaluated(function))
     rows = [extents["rows"], *(array.strides[0] if array.ndim else 0 for array in arrays)] if "rows" in extents else []
-    found = run(lambda copies: run_compiled(compile_kernel(kernel, classes), copies, n=extents["n"], behind=rows))
-    for one, other, machine in zip(plain, meant, found[0], strict=True):
-        assert same_values(one, other), "by the passes"
-        assert same_values(other, machine), "by the machine code"
-    assert found[1:] == (status, flags) and flags == plain_flags
+    for asks in ("", abi.ASKS_LASTING):
+        code = compile_kernel(kernel, classes + asks)
+        found = run(lambda copies, code=code: run_compiled(code, copies, n=extents["n"], behind=rows))
+        for one, other, machine in zip(plain, meant, found[0], strict=True):
+            assert same_values(one, other), "by the passes"
+            assert same_values(other, machine), "by the machine code"
+        assert found[1:] == (status, flags) and flags == plain_flags
 
 
 def copy_of(array: Array) -> Array:
@@ -132,7 +134,7 @@ def test_of_folds(n: int, fold: np.ufunc, dtype: str, letter: str) -> None:
         with config.patch(check=1):
             outcome = evaluate(function_of(kernel, classes), [x, y], [meant], n=n, **{"outer.n": 3, "inner.n": 5})
         steps = [array.strides[axis] for axis in (1, 0) for array in (x, y)]
-        compiled = compile_kernel(kernel, classes)
+        compiled = compile_kernel(kernel, classes + abi.ASKS_LASTING * (n % 2))
         status, _ = run_compiled(compiled, [x, y, found], n=n, behind=(5, 3, *steps))
         expected = out.copy()
         with np.errstate(all="ignore"):

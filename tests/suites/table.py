@@ -45,11 +45,8 @@ SUITES = {
     "pywt": Suite(("PyWavelets",), "pywt", ("tests/test_*.py",)),
     "opt_einsum": Suite(("opt-einsum",), "opt_einsum", ("tests/test_*.py",)),
     "nibabel": Suite(("nibabel",), "nibabel", ("*/tests/test_*.py", "tests/test_*.py")),
-    "filterpy": Suite(("filterpy", "matplotlib"), "filterpy", ("*/tests/test_*.py",)),
     "gplearn": Suite(("gplearn",), "gplearn", ("tests/test_*.py",)),
     "numdifftools": Suite(("numdifftools", "hypothesis"), "numdifftools", ("tests/test_*.py",)),
-    "mlxtend": Suite(("mlxtend",), "mlxtend", ("*/tests/test_*.py",)),
-    "skimage": Suite(("scikit-image",), "skimage", ("*/tests/test_*.py", "../tests/skimage/*/test_*.py")),
     "patsy": Suite(("patsy",), "patsy", ("test_*.py",)),
     "numpy": Suite(
         (),
