@@ -225,10 +225,9 @@ def needed(name: str) -> set[str]:
     """The modules that have to be there before `name` is, those that importing a part of a package brings included."""
     tree = ast.parse(MODULES[name].read_text())
     for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            node.body = [ast.Pass()]
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [ast.Pass()]
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if is_for_types or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [ast.Pass()]  # type: ignore[attr-defined]
     found = {module for module, _ in imports(name, tree)}
     found |= {module.rpartition(".")[0] for module in found}
     return {module for module in found & MODULES.keys() if not f"{name}.".startswith(f"{module}.")}

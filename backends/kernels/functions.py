@@ -48,7 +48,8 @@ def options(classes: str) -> tuple[str, tuple[bool, ...]]:
 def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     """The function of a kernel, ready to be written; without `lanes` its loops are not by vectors. Letters behind the
     classes: "r" asks for a loop over rows, "t" for NumPy's own loops for what may be in doubt, "!" for one that
-    looks which NaNs go in, "~" and arise, "?" which meet, "/" for divisions by numbers as they are. ASKS_LASTING is for who makes the code."""
+    looks which NaNs go in, "~" and arise, "?" which meet, "/" for divisions by numbers as they are. ASKS_LASTING is for
+    who makes the code."""
     classes, (with_rows, by_loops, strict, arisen, each, divides) = options(classes)
     by_vectors = () if lanes is None else (partial(vectorise, lanes=lanes),)
     compiled = known_extreme if by_loops else partial(_compiled, strict=strict)

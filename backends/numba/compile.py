@@ -66,7 +66,7 @@ class _Engine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.machine = self.new_machine()
-        self.quick = self.new_machine(0)  # for what runs once where it is called, of single elements, or is not known to last
+        self.quick = self.new_machine(0)  # for single elements, and what is not known to last
         self.code = _Code(self.new_machine())
         self.numbers = itertools.count()
 

@@ -16,12 +16,12 @@ from contextlib import suppress
 from typing import Any
 
 from dynamo_lite import _C, budget, ops
-from dynamo_lite.capture.handlers import families
 from dynamo_lite.capture.arrays.parts import check_parts
 from dynamo_lite.capture.arrays.warned import ReportingPlace
 from dynamo_lite.capture.branches.forks import refuse_fork
 from dynamo_lite.capture.branches.sameness import held_cells
 from dynamo_lite.capture.calls import numpy_functions, object_functions, opaque, operator_functions
+from dynamo_lite.capture.handlers import families
 from dynamo_lite.capture.iteration import item_rules, sums
 from dynamo_lite.capture.lists.cells import alone
 from dynamo_lite.capture.lists.kept_arrays import check_kept

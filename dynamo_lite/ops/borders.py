@@ -72,8 +72,10 @@ define(
 
 
 def same_order(*arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array of one element for each axis; raises ValueError if the arrays have no common order of axes."""
-    return bordered(*arrays, shape=(1,) * arrays[0].ndim, dtype=np.dtype(bool))
+    """An array of one True, with as many axes; raises ValueError if the arrays have no common order of axes."""
+    found = bordered(*arrays, shape=(1,) * arrays[0].ndim, dtype=np.dtype(bool))
+    found[...] = True
+    return found
 
 
 def _infer_same(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from dynamo_lite.backends.numba.compile import compile_kernel
 
-from dynamo_lite._C import Declined, Program
+from dynamo_lite import _C
+from dynamo_lite._C import Declined, Program, abi
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.steps import (
@@ -719,7 +720,7 @@ def test_a_compiler_that_fails_makes_the_program_decline() -> None:
     asked = []
 
     def broken(kernel: Kernel, classes: str) -> Any:
-        asked.append(classes)
+        asked.append(classes.removesuffix(abi.ASKS_LASTING))  # as every other test asks (conftest.py)
         raise RuntimeError("no luck")
 
     schedule = Schedule(1, 2, (), (), (fresh(SCALE, (Reg(0), 2.0, 1.0), (S0,), 1),), (Reg(1),), ())
@@ -743,6 +744,37 @@ def test_the_compiler_may_use_the_program() -> None:
 
     run = Program(Schedule(1, 2, (), (), (fresh(SCALE, (Reg(0), 2.0, 1.0), (S0,), 1),), (Reg(1),), ()), compiling)
     assert run(np.ones(3))[0].tolist() == [3.0] * 3 == inside[1].tolist()
+
+
+@pytest.mark.parametrize("n", [8, 4096])
+def test_kernels_that_run_for_long_are_optimised(n: int) -> None:
+    """Those whose first run is long at once; the others once their runs have taken so long, by shape and by way."""
+    asked = []
+
+    def recorder(kernel: Kernel, classes: str) -> Any:
+        asked.append(classes)
+        return compile_kernel(kernel, classes)
+
+    def made() -> Program:
+        asked.clear()
+        return Program(Schedule(1, 2, (), (), (fresh(SCALE, (Reg(0), 2.0, 1.0), (S0,), 1),), (Reg(1),), ()), recorder)
+
+    before = _C.optimise_after(1e12, 1e12)
+    try:
+        run, x = made(), np.arange(float(n))
+        for _ in range(20):
+            run(x)
+        assert asked == ["c00c"]
+        _C.optimise_after(1e12, 1.0)
+        for _ in range(3):
+            assert np.array_equal(run(x)[0], x * 2.0 + 1.0)
+        assert asked == ["c00c", "c00c" + abi.ASKS_LASTING]
+        run = made()
+        run(x)
+        run(x)
+        assert asked == ["c00c" + abi.ASKS_LASTING]
+    finally:
+        _C.optimise_after(*before)
 
 
 # ---- what runs leave behind
