@@ -406,6 +406,7 @@ build_pause(DlBuilder *builder, PyObject *object, DlLoopStep *step)
         }
         else {
             step->pausing.n = 1;
+            step->ahead = DL_PAUSE_AHEAD;
         }
     }
     Py_XDECREF(pause);

@@ -27,7 +27,8 @@ enum {
     KERNEL_LEAST = 16,     /* iterations that a batch has at least, lest the arrays go through memory too often */
     KERNEL_PASS = 1 << 27, /* unless they have so many elements */
     KERNEL_ROWS = 512,     /* iterations whose numbers are there at a time */
-    PAUSE_AHEAD = 1 << 18, /* looks ahead for a pause; then it is left, whether there is one or not */
+    FARTHER_AHEAD = 16,    /* times as far it looks ahead for a pause where it was left for want of that, up to */
+    FARTHEST_AHEAD = 1 << 18,
 };
 
 /* One loop under way. */
@@ -86,9 +87,9 @@ is_to_be_left(const DlRun *outermost, uint64_t taken)
            || (dl_world_leave_every != 0 && taken % dl_world_leave_every == 0);
 }
 
-/* How many of `length` iterations to run before the loop pauses, or before it is to be asked again. */
+/* How many of `length` iterations to run before the loop pauses, or (*is_open) before it is to be asked again. */
 static DlStatus
-plan_pause(DlRun *run, const DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t *planned)
+plan_pause(DlRun *run, const DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t *planned, int *is_open)
 {
     const DlScalars *table = &run->program->numbers;
     DlInduction induction = {step->pausing.first, step->pausing.last, step->pausing.values[0], step->pause, by};
@@ -96,7 +97,7 @@ plan_pause(DlRun *run, const DlLoopStep *step, int64_t start, int64_t by, uint64
     if (!step->leaves || !run->ends) {
         return dl_decline(run, DL_REASON_CONDITION);
     }
-    for (; n < length && certain != 0 && looks < PAUSE_AHEAD; looks++) {
+    for (; n < length && certain != 0 && looks < step->ahead; looks++) {
         run->numbers[induction.index].i = (int64_t)((uint64_t)start + n * (uint64_t)by);
         if (dl_scalar_eval(table, induction.first, induction.last, run->numbers)) {
             return dl_decline(run, DL_REASON_NUMBER);
@@ -105,6 +106,7 @@ plan_pause(DlRun *run, const DlLoopStep *step, int64_t start, int64_t by, uint64
         n = certain < length - n ? n + certain : length;
     }
     *planned = n;
+    *is_open = n < length && certain != 0;
     return 0;
 }
 
@@ -497,7 +499,8 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
         return dl_decline(outer, program->never);
     }
     uint64_t planned = length;
-    DlStatus status = step->pausing.n ? plan_pause(outer, step, start, by, length, &planned) : 0;
+    int is_open = 0;
+    DlStatus status = step->pausing.n ? plan_pause(outer, step, start, by, length, &planned, &is_open) : 0;
     if (status != 0) {
         return status;
     }
@@ -519,6 +522,9 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     }
     status = step->machine ? dl_machine_run(outer, step, start, by, length, planned) : 2;
     status = status == 2 ? run_steps(outer, step, start, by, length, planned) : status;
+    if (is_open && status == 0 && outer->left && (uint64_t)outer->taken == planned && step->ahead < FARTHEST_AHEAD) {
+        step->ahead *= FARTHER_AHEAD;
+    }
     if (status == 0 && leaves && dl_world_decline_every && declines_in(start, by, planned)) {
         return dl_decline(outer, DL_REASON_FLAGS);
     }

@@ -12,6 +12,8 @@
 
 #include <numpy/random/bitgen.h>
 
+enum { DL_PAUSE_AHEAD = 64 }; /* `ahead` of a loop at first */
+
 enum {
     DL_CELL = 16,            /* bytes of the largest number */
     DL_RELEASE_GIL = 100000, /* elements from which on a kernel runs without the GIL */
@@ -213,6 +215,7 @@ typedef struct {
     DlYields yields;
     int32_t pause;           /* a number: whether to leave the loop in front of the iteration of the index in `pausing` */
     DlYields pausing;        /* n is 0 where it never pauses */
+    uint32_t ahead;          /* how often it is asked before the loop runs, whether it will in a later iteration */
 } DlLoopStep;
 
 /* What a mask selects (masked.c). count: a number; what a count yields. places: a register for where the true elements are,

@@ -679,12 +679,14 @@ def test_not_one_graph() -> None:
 def conditions(seed: int) -> str:
     """A condition on i, n and k."""
     rng = random.Random(seed)
-    line = rng.choice(["i", "i + 3", "n - i", "i - k", "5 - i", "i + i", "3 * i"])
+    line = rng.choice(["i", "i + 3", "n - i", "i - k", "5 - i", "i + i", "3 * i", "k * i - n", "(i - k) * -2"])
+    order = rng.choice(["<", "<=", ">", ">="])
     one = rng.choice(
         [f"({line}) % {rng.randint(2, 9)} == {rng.randint(-1, 5)}", f"({line}) % k == {rng.randint(0, 2)}",
          f"{line} == {rng.randint(-9, 20)}", f"{line} == n - {rng.randint(0, 9)}", f"not i % {rng.randint(3, 9)}",
          f"{line} > n - {rng.randint(1, 5)}", f"i // 7 == {rng.randint(0, 3)}", f"i * 0.5 == {rng.randint(0, 12)}",
-         f"i & {rng.choice([3, 7])} == 2", f"(i - 40) % -{rng.randint(2, 9)} == -1"]
+         f"{line} {order} {rng.randint(-60, 90)}", f"{line} {order} n - k * {rng.randint(-3, 3)}", f"i * i {order} 3 * n",
+         f"i + {2**63 - 30} {order} {2**62}", f"i & {rng.choice([3, 7])} == 2", f"(i - 40) % -{rng.randint(2, 9)} == -1"]
     )  # fmt: skip
     return one if rng.random() < 0.5 else f"{one} {rng.choice(['and', 'or'])} {conditions(seed + 1000)}"
 

@@ -129,7 +129,8 @@ def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan, frame: Frame) -> bool:
         extents = {path: set(axes) for path, axes in one.extents.items() if path[0] in alike}
         if isinstance(one, LoopPlan):
             places = {place: is_read for place, is_read in one.places.items() if isinstance(place.where, Source)}
-        if not (peels or eithers or extents or places.keys() - plan.places.keys()):
+        steps = {path for path in one.steps if path[0] in alike and path not in plan.steps}
+        if not (peels or eithers or extents or steps or places.keys() - plan.places.keys()):
             continue
         if peels:
             plan.peel, plan.differing = one.peel, set(one.differing)
