@@ -1,6 +1,13 @@
 /* The arguments of a frame that has just begun (see frame_arguments.h). */
 #include "frame_arguments.h"
 
+/* What is in a slot: what it holds, or what the cell in it does. Borrowed. */
+static PyObject *
+contents(PyObject *held, uint64_t cells, Py_ssize_t i)
+{
+    return i < 64 && cells >> i & 1 ? PyCell_GET(held) : held;
+}
+
 PyObject *const *
 dl_frame_arguments(DlFrame *frame, uint64_t cells, PyObject **room, Py_ssize_t n)
 {
@@ -9,63 +16,94 @@ dl_frame_arguments(DlFrame *frame, uint64_t cells, PyObject **room, Py_ssize_t n
         return slots;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        room[i] = cells >> i & 1 ? PyCell_GET(slots[i]) : slots[i];
+        room[i] = contents(slots[i], cells, i);
     }
     return room;
 }
 
-/* What slot i of the arguments holds: new reference. taken: it is emptied. */
+/* What slot i of the arguments holds, out of which it is taken: new reference. */
 static PyObject *
-argument(DlFrame *frame, uint64_t cells, Py_ssize_t i, int taken)
+take(DlFrame *frame, uint64_t cells, Py_ssize_t i)
 {
-    PyObject *held = taken ? dl_pyframe_take_slot(frame, i) : dl_pyframe_slot(frame, i);
-    if (held != NULL && cells >> i & 1) {
-        Py_SETREF(held, PyCell_Get(held));
-    }
+    PyObject *slot = dl_pyframe_take_slot(frame, i), *held = Py_XNewRef(contents(slot, cells, i));
+    Py_XDECREF(slot);
     return held;
+}
+
+/* Arguments that are to be handed over to a function. */
+typedef struct {
+    PyObject **args;
+    Py_ssize_t n;
+    PyObject *names; /* of the last ones */
+} Call;
+
+/* Move the items of `rest`, the tuple of a *parameter, which is let go of. */
+static void
+add_items(Call *call, PyObject *rest)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rest); i++) {
+        call->args[call->n++] = Py_NewRef(PyTuple_GET_ITEM(rest, i));
+    }
+    Py_DECREF(rest);
+}
+
+/* Move what `more`, the dict of a **parameter, has; the first n of its names are already there. */
+static void
+add_named(Call *call, PyObject *more, Py_ssize_t n)
+{
+    Py_ssize_t at = 0;
+    for (PyObject *name, *held; PyDict_Next(more, &at, &name, &held);) {
+        PyTuple_SET_ITEM(call->names, n++, Py_NewRef(name));
+        call->args[call->n++] = Py_NewRef(held);
+    }
+    Py_DECREF(more);
+}
+
+/* How many items slot i has, that of a *parameter or **parameter. */
+static Py_ssize_t
+n_held(DlFrame *frame, uint64_t cells, Py_ssize_t i)
+{
+    PyObject *slot = dl_pyframe_slot(frame, i), *held = contents(slot, cells, i);
+    Py_ssize_t n = PyTuple_Check(held) ? PyTuple_GET_SIZE(held) : PyDict_GET_SIZE(held);
+    Py_DECREF(slot);
+    return n;
 }
 
 PyObject *
 dl_frame_arguments_call(DlFrame *frame, uint64_t cells, PyObject *function, PyCodeObject *code)
 {
-    Py_ssize_t n = code->co_argcount, n_named = code->co_kwonlyargcount, next = n + n_named;
-    PyObject *value = NULL, *args = NULL, *kwargs = NULL;
-    if (n_named == 0 && !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) && n <= 16) {
-        PyObject *taken[16];
-        for (Py_ssize_t i = 0; i < n; i++) {
-            taken[i] = argument(frame, cells, i, 1);
-        }
-        return dl_pyframe_call_handing_over(function, taken, 0, n);
+    enum { SMALL = 16 };
+    Py_ssize_t n = code->co_argcount, n_only = code->co_kwonlyargcount;
+    int has_rest = (code->co_flags & CO_VARARGS) != 0, has_more = (code->co_flags & CO_VARKEYWORDS) != 0;
+    Py_ssize_t at_rest = n + n_only, at_more = at_rest + has_rest;
+    Py_ssize_t n_rest = has_rest ? n_held(frame, cells, at_rest) : 0;
+    Py_ssize_t n_named = n_only + (has_more ? n_held(frame, cells, at_more) : 0), all = n + n_rest + n_named;
+    PyObject *small[SMALL], *value = NULL;
+    Call call = {.args = all <= SMALL ? small : PyMem_Malloc((size_t)all * sizeof *small)};
+    if (call.args == NULL) {
+        return PyErr_NoMemory();
     }
-    PyObject *rest = code->co_flags & CO_VARARGS ? argument(frame, cells, next++, 0) : PyTuple_New(0);
-    if (rest == NULL || (args = PyTuple_New(n + PyTuple_GET_SIZE(rest))) == NULL) {
+    if (n_named > 0 && (call.names = PyTuple_New(n_named)) == NULL) {
         goto done;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
-        PyObject *item = i < n ? argument(frame, cells, i, 0) : Py_NewRef(PyTuple_GET_ITEM(rest, i - n));
-        PyTuple_SET_ITEM(args, i, item);
+    for (; call.n < n; call.n++) {
+        call.args[call.n] = take(frame, cells, call.n);
     }
-    if (code->co_flags & CO_VARKEYWORDS) {
-        PyObject *more = argument(frame, cells, next, 0);
-        kwargs = more ? PyDict_Copy(more) : NULL;
-        Py_XDECREF(more);
+    if (has_rest) {
+        add_items(&call, take(frame, cells, at_rest));
     }
-    else {
-        kwargs = PyDict_New();
+    for (Py_ssize_t i = 0; i < n_only; i++) {
+        PyTuple_SET_ITEM(call.names, i, Py_NewRef(PyTuple_GET_ITEM(dl_pyframe_slot_names(code), n + i)));
+        call.args[call.n++] = take(frame, cells, n + i);
     }
-    for (Py_ssize_t i = n; kwargs != NULL && i < n + n_named; i++) {
-        PyObject *item = argument(frame, cells, i, 0);
-        if (item == NULL || PyDict_SetItem(kwargs, PyTuple_GET_ITEM(dl_pyframe_slot_names(code), i), item) < 0) {
-            Py_CLEAR(kwargs);
-        }
-        Py_XDECREF(item);
+    if (has_more) {
+        add_named(&call, take(frame, cells, at_more), n_only);
     }
-    if (kwargs != NULL) {
-        value = PyObject_Call(function, args, kwargs);
-    }
+    value = dl_pyframe_call_handing_over(function, call.args, 0, all, call.names);
 done:
-    Py_XDECREF(rest);
-    Py_XDECREF(args);
-    Py_XDECREF(kwargs);
+    Py_XDECREF(call.names);
+    if (call.args != small) {
+        PyMem_Free(call.args);
+    }
     return value;
 }

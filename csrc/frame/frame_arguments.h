@@ -11,8 +11,8 @@
 /* The first n slots of frame, borrowed references; they lie in the frame, or are written to room, which has place for n. */
 PyObject *const *dl_frame_arguments(DlFrame *frame, uint64_t cells, PyObject **room, Py_ssize_t n);
 
-/* What function, of that code, gives for what lies in the argument slots of its frame, from which simple arguments are
-   taken: it is called plainly. */
+/* What function, of that code, gives for what lies in the argument slots of its frame, out of which it is taken: it is
+   called plainly. */
 PyObject *dl_frame_arguments_call(DlFrame *frame, uint64_t cells, PyObject *function, PyCodeObject *code);
 
 #endif

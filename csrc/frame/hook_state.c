@@ -242,7 +242,7 @@ dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObj
     }
     PyThreadState *tstate = PyThreadState_Get();
     lend(thread, tstate);
-    PyObject *value = owned ? dl_pyframe_call_handing_over(func, args, 0, PyVectorcall_NARGS(nargsf))
+    PyObject *value = owned ? dl_pyframe_call_handing_over(func, args, 0, PyVectorcall_NARGS(nargsf), NULL)
                             : PyObject_Vectorcall(func, args, nargsf, kwnames);
     take_back(thread, tstate);
     if (mark) {

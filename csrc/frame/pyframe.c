@@ -171,7 +171,7 @@ has_room_for(Py_ssize_t n)
 }
 
 PyObject *
-dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py_ssize_t n_kept, Py_ssize_t n)
+dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py_ssize_t n_kept, Py_ssize_t n, PyObject *names)
 {
     /* NB: _PyEval_Vector first of all increments the count of every argument for the frame, which consumes that count
        whatever happens. So what is handed over is counted one less until then. */
@@ -181,7 +181,8 @@ dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py_ssize_t n
             Py_SET_REFCNT(args[i], Py_REFCNT(args[i]) - 1); /* leaves immortal objects alone, as Py_INCREF does */
         }
     }
-    PyObject *value = PyObject_Vectorcall(func, args, (size_t)n, NULL);
+    size_t n_unnamed = (size_t)(n - (names == NULL ? 0 : PyTuple_GET_SIZE(names)));
+    PyObject *value = PyObject_Vectorcall(func, args, n_unnamed, names);
     if (!at_once) {
         for (Py_ssize_t i = n_kept; i < n; i++) {
             Py_DECREF(args[i]);

@@ -196,10 +196,12 @@ int dl_pyframe_stack_is_low(void);
 /* Raise RecursionError and return -1 when this thread's C stack is nearly used up, else 0. */
 int dl_pyframe_check_stack(void);
 
-/* Call func with n positional arguments, of which those behind the first n_kept are references of the caller's that go
-   over to func's frame, as in plain Python's own calls: what func then deletes or binds anew dies at that moment. They
-   are consumed in every case; nobody else may reach them through the caller by now (the garbage collector counts). */
-PyObject *dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py_ssize_t n_kept, Py_ssize_t n);
+/* Call func with n arguments, the last ones by the names of a tuple (NULL: none), of which those behind the first n_kept
+   are references of the caller's that go over to func's frame, as in plain Python's own calls: what func then deletes or
+   binds anew dies at that moment. They are consumed in every case; nobody else may reach them through the caller by now
+   (the garbage collector counts). */
+PyObject *dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py_ssize_t n_kept, Py_ssize_t n,
+                                       PyObject *names);
 
 /* Around a call of ours that evaluates a Python frame where plain Python would have used no C stack: 3.12 counts such
    evaluations (two units each of 1500) against a limit of their own, which plain recursion never meets. Our own calls

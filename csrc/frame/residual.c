@@ -82,7 +82,7 @@ dl_residual_call(PyObject *made, PyObject *func, PyObject **slots, Py_ssize_t n_
     }
     PyThreadState *tstate = PyThreadState_Get();
     dl_hook_lend(tstate);
-    value = dl_pyframe_call_handing_over(residual, args, owned ? 0 : n_slots, n);
+    value = dl_pyframe_call_handing_over(residual, args, owned ? 0 : n_slots, n, NULL);
     dl_hook_take_back(tstate);
     if (args != small) {
         PyMem_Free(args);

@@ -347,6 +347,47 @@ class Noted:
         self.log.append(("dies", self.number))
 
 
+def lets_go(*rest: Any, only: Any = None, **more: Any) -> None:
+    log, *rest = rest  # type: ignore[assignment]
+    log.append("begins")
+    del rest, only
+    log.append(sorted(more))
+    del more
+    log.append("ends")
+
+
+def lets_go_of_many(
+    log: Any, a: Any, b: Any = 1, c: Any = 2, d: Any = 3, e: Any = 4, f: Any = 5, g: Any = 6, *rest: Any,
+    h: Any, i: Any = 7, j: Any = 8, k: Any = 9, **more: Any,
+) -> Any:  # fmt: skip
+    def shared() -> Any:
+        return a, h, rest, sorted(more), [b, c, d, e, f, g, i, j, k]
+
+    log.append("begins")
+    h = 0
+    log.append(shared()[3:])
+    a = rest = 1  # type: ignore[assignment]
+    log.append(shared())
+    more = {}
+    return log
+
+
+@pytest.mark.parametrize("plain", [lets_go, lets_go_of_many])
+def test_what_a_function_lets_go_of_while_its_call_is_timed_dies_at_once(plain: Any) -> None:
+    made = watched.Watched(plain, replace(policy.AT_ONCE, hot_function=1e6, polls_after=1e6), "reference")
+
+    def logged(called: Any) -> list[Any]:
+        log: list[Any] = []
+        if plain is lets_go:
+            called(log, Noted(log, 1), only=Noted(log, 2), z=Noted(log, 3), a=4)
+        else:
+            called(log, Noted(log, 1), 0, 1, 2, 3, 4, 5, 6, Noted(log, 2), h=Noted(log, 3), x=Noted(log, 4), y=5)
+        return [str(one) for one in log]
+
+    for _ in range(4):
+        assert logged(made.function) == logged(plain)
+
+
 def evaluates(x: Any, n: int) -> Any:
     log: list[Any] = []
     for i in range(n):
