@@ -1,4 +1,5 @@
-"""Build of the C extension: every file of csrc/ is compiled, with NumPy's headers on the include path.
+"""Build of the C extensions: every file of csrc/ is compiled into ``_C``, with NumPy's headers on the include path, and
+what needs no NumPy into ``_first``.
 
 Named by ``cmdclass`` of ``[tool.setuptools]`` in pyproject.toml, which cannot ask NumPy for its header folder itself.
 What is built for a wheel is stripped of symbols; built in place, for work on it, it keeps them. The warnings that a
@@ -19,15 +20,20 @@ _RANDOM = os.path.join(os.path.dirname(numpy.random.__file__), "lib")
 
 
 class BuildExt(build_ext):
-    """Compile all C files of csrc/ against NumPy's headers."""
+    """Compile all C files of csrc/, those of `_C` against NumPy's headers."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
+        used = (glob.glob(f"csrc/**/*.{suffix}", recursive=True) for suffix in ("h", "def"))
+        depends = sorted([*itertools.chain(*used), "csrc/build_ext.py"])
         for extension in self.extensions:
-            extension.sources = sorted(glob.glob("csrc/**/*.c", recursive=True))
-            used = (glob.glob(f"csrc/**/*.{suffix}", recursive=True) for suffix in ("h", "def"))
-            extension.depends = sorted([*itertools.chain(*used), "csrc/build_ext.py"])
-            extension.include_dirs += ["csrc", numpy.get_include()]
+            extension.depends = depends
+            extension.include_dirs.append("csrc")
+            if extension.name == "dynamo_lite._first":
+                extension.sources = ["csrc/first/first.c", "csrc/frame/pyframe.c"]
+                continue
+            extension.sources = sorted({*glob.glob("csrc/**/*.c", recursive=True)} - {"csrc/first/first.c"})
+            extension.include_dirs.append(numpy.get_include())
             # Distributions of random numbers (csrc/random/variates.c); some distributors leave this library out.
             if os.path.exists(os.path.join(_RANDOM, "libnpyrandom.a")):
                 extension.define_macros.append(("DL_HAS_NPYRANDOM", None))

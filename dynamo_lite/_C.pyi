@@ -591,9 +591,6 @@ def uninterrupted(function: Callable[..., _T], /, *args: Any) -> _T:
 def unseen(function: Callable[..., _T], /, *args: Any) -> _T:
     """function(*args) for the compiler's own work; the hook lets its frames pass."""
 
-def call_first(function: Callable[..., _T], /, *args: Any) -> _T:
-    """function(*args), with no frame below its own, nor for the recursion limit."""
-
 def bound(*args: Any) -> Any:
     """bound([self,] function): the method, or the function where there is no self."""
 

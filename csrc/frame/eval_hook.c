@@ -524,24 +524,6 @@ unseen(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
     return result;
 }
 
-/* call_first(function, *args): the result of the call, with no frame below its own. */
-static PyObject *
-call_first(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
-{
-    (void)module;
-    if (n_args < 1) {
-        return PyErr_Format(PyExc_TypeError, "call_first: expected a function");
-    }
-    PyThreadState *tstate = PyThreadState_Get();
-    int is_known = dl_pyframe_refusal() == NULL, n = 0;
-    DlFrame *hidden = is_known ? dl_pyframe_hide_all(tstate, &n) : NULL;
-    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)n_args - 1, NULL);
-    if (is_known) {
-        dl_pyframe_show_all(tstate, hidden, n);
-    }
-    return result;
-}
-
 /* bound(function) is the function, bound(self, function) its method: what LOAD_SPECIAL leaves, as one object. */
 static PyObject *
 bound(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
@@ -570,8 +552,6 @@ force_plain(PyObject *module, PyObject *on)
 
 PyMethodDef dl_eval_hook_functions[] = {
     {"force_plain", force_plain, METH_O, "force_plain(on): whether compiled functions and watched code run plainly."},
-    {"call_first", (PyCFunction)(void (*)(void))call_first, METH_FASTCALL,
-     "call_first(function, *args): the result of the call, with no frame below its own."},
     {"bound", (PyCFunction)(void (*)(void))bound, METH_FASTCALL,
      "bound([self,] function): the method, or the function where there is no self."},
     {"unseen", (PyCFunction)(void (*)(void))unseen, METH_FASTCALL,

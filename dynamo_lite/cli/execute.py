@@ -1,7 +1,9 @@
 """Runs a program as ``python SCRIPT`` or ``python -m MODULE`` would, in this process.
 
-The program finds sys.argv, sys.path[0] and ``__main__`` as it expects them, and its tracebacks show none of our frames.
-``__main__`` stays in place afterwards, since threads and atexit functions of the program may still use it.
+The program finds sys.argv, sys.path[0] and ``__main__`` as it expects them, and none of our frames: neither below its
+own, nor in tracebacks, nor by a tracer that it has left on (csrc/first). Modules, folders and archives are run by what
+Python itself runs them by, whose frames it sees. ``__main__`` stays in place afterwards, since threads and atexit
+functions of the program may still use it.
 """
 
 from __future__ import annotations
@@ -9,15 +11,18 @@ import __future__
 
 import builtins
 import importlib.machinery
+import importlib.util
 import io
 import itertools
 import os
+import pkgutil
 import runpy
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dynamo_lite._first import call_first, call_unseen, hook
 from dynamo_lite.collector import release_collector
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.frame_room import with_frame_room
@@ -37,7 +42,6 @@ class Target:
 
 
 Prepare = Callable[[types.CodeType, bytes], types.CodeType]
-Hook = Callable[[type[BaseException], BaseException, types.TracebackType | None], Any]
 
 
 def as_it_is(code: types.CodeType, source: bytes) -> types.CodeType:
@@ -52,84 +56,84 @@ def execute(target: Target, start: Callable[[], object], prepare: Prepare = as_i
 
     prepare: the code to run for the code and the source of a SCRIPT.
     """
-    sys.argv = [target.name, *target.arguments]
+    sys.argv = ["-m" if target.is_module else target.name, *target.arguments]
     try:
         if target.is_module:
             _set_first_path(os.getcwd())
-            start()
-            release_collector()
-            runpy.run_module(target.name, run_name="__main__", alter_sys=True)
-        elif os.path.isfile(target.name) and not target.name.endswith((".zip", ".pyz", ".pyc")):
+            _run_module(start, target.name)
+        elif pkgutil.get_importer(target.name) is not None:  # a folder, or an archive of whatever name
+            _set_first_path(os.path.join(os.getcwd(), target.name), always=True)
+            _run_module(start, "__main__", False)
+        else:
             _set_first_path(os.path.dirname(os.path.realpath(target.name)))
             _execute_file(target.name, start, prepare)
-        else:
-            _set_first_path(None)
-            start()
-            release_collector()
-            runpy.run_path(target.name, run_name="__main__")
     except BaseException as error:
-        if isinstance(error, ImportError) and _program_frames(error.__traceback__) is None:  # there is no such program
-            print(f"{sys.executable}: {error}", file=sys.stderr)
-            return 1
         if sys.flags.inspect or not isinstance(error, SystemExit):
-            sys.excepthook = _without_our_frames(sys.excepthook)
+            # The rest is Python's: it sets sys.last_value, and ends by SIGINT where that is a KeyboardInterrupt.
+            sys.excepthook = hook(sys.excepthook, _program_frames(error.__traceback__))
         raise
     return 0
 
 
-def _without_our_frames(hook: Hook) -> Hook:
-    """What Python is to call for an exception of the program's: `hook`, which shows its frames alone. The rest is
-    Python's: it sets sys.last_value, and ends by SIGINT where that is a KeyboardInterrupt."""
-
-    def show(kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None) -> Any:
-        sys.excepthook = hook
-        # The default hook prints the traceback that the exception carries, whatever it is handed.
-        sys.last_traceback = error.__traceback__ = _program_frames(traceback)
-        return _call_first(hook, kind, error, error.__traceback__)
-
-    return show
-
-
-def _set_first_path(folder: str | None) -> None:
-    """Put the program's folder where ``python -m dynamo_lite`` has the current one."""
-    if sys.flags.safe_path:
+def _set_first_path(folder: str, always: bool = False) -> None:
+    """Put the program's folder where ``python -m dynamo_lite`` has the current one; always: also where it has none."""
+    if sys.flags.safe_path and not always:
         return
-    if sys.path:
+    if sys.path and not sys.flags.safe_path:
         del sys.path[0]
-    if folder is not None:
-        sys.path.insert(0, folder)
-        own_modules.give_way(folder)
+    sys.path.insert(0, folder)
+    own_modules.give_way(folder)
+
+
+def _run_module(start: Callable[[], object], name: str, sets_argv: bool = True) -> None:
+    _begin_main()
+    start()
+    release_collector()
+    call_first(runpy._run_module_as_main, name, sets_argv)  # type: ignore[attr-defined] # as python calls it
+
+
+def _begin_main(**names: object) -> types.ModuleType:
+    """A new ``__main__`` with the names that python begins it with, in order; late versions without annotations."""
+    annotations: dict[str, object] = {}
+    if "__annotations__" in vars(sys.modules["__main__"]):
+        annotations["__annotations__"] = {}
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    module.__dict__.update({"__loader__": importlib.machinery.BuiltinImporter, **annotations})
+    module.__dict__.update({"__builtins__": builtins, **names})
+    return module
 
 
 def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> None:
     path = os.path.join(os.getcwd(), path)  # as python does; sys.argv[0] stays as it was written
-    module = types.ModuleType("__main__")
-    loader = importlib.machinery.SourceFileLoader("__main__", path)
-    # As python begins with, in its order; late versions without annotations.
-    begins = vars(sys.modules["__main__"])
-    annotations: dict[str, object] = {"__annotations__": {}} if "__annotations__" in begins else {}
-    names = {"__builtins__": builtins, "__file__": path, "__cached__": None}
-    module.__dict__.update({"__loader__": loader, **annotations, **names})
-    sys.modules["__main__"] = module
+    module = _begin_main(__file__=path, __cached__=None)
     with io.open_code(path) as file:
         source = file.read()
-    start()
-    try:
-        first, code = _parts(source, path)
-        if first is None:
-            code = prepare(code, source)
-    finally:
+    if path.endswith(".pyc") or source[:2] == importlib.util.MAGIC_NUMBER[:2]:
+        module.__loader__ = importlib.machinery.SourcelessFileLoader("__main__", path)
+        start()
         release_collector()
-    if first is not None:
-        exec(first, module.__dict__)
-        code = prepare(code, source)
-    _call_first(types.FunctionType(code, module.__dict__))
+        code = _of_bytecode(source)
+    else:
+        module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+        start()
+        try:
+            first, code = _parts(source, path)
+            if first is None:
+                code = prepare(code, source)
+        finally:
+            release_collector()
+        if first is not None:
+            call_first(types.FunctionType(first, module.__dict__))
+            code = call_unseen(prepare, code, source)
+    call_first(types.FunctionType(code, module.__dict__))
 
 
-def _call_first(function: Callable[..., Any], *args: Any) -> Any:
-    """Call what is the program's, which sees none of our frames."""
-    frames = sys.modules.get("dynamo_lite._C")  # NB: it brings NumPy, which not every program wants
-    return function(*args) if frames is None else frames.call_first(function, *args)
+def _of_bytecode(source: bytes) -> types.CodeType:
+    """The code in a .pyc file."""
+    code: types.CodeType | None = pkgutil.read_code(io.BytesIO(source))
+    if code is None:
+        raise RuntimeError("Bad magic number in .pyc file")
+    return code
 
 
 def _parts(source: bytes, path: str) -> tuple[types.CodeType | None, types.CodeType]:
@@ -186,14 +190,10 @@ def _sets_environment(statement: ast.stmt) -> bool:
 
 
 def _program_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without the frames that lead to the program: ours and runpy's."""
-    while traceback is not None and _leads_to_program(traceback.tb_frame.f_code.co_filename):
+    """The traceback without our own frames, that lead to the program."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_OURS):
         traceback = traceback.tb_next
     return traceback
 
 
 _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
-
-
-def _leads_to_program(filename: str) -> bool:
-    return filename in (runpy.__file__, "<frozen runpy>") or filename.startswith(_OURS)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from dynamo_lite._first import call_unseen
 from dynamo_lite.shadows import own_modules
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def report_frames_at_exit() -> None:
 
     # Registered before the program starts, so it runs after everything that the program registers. The hook goes first:
     # a C function, so that no frame of ours is seen.
-    atexit.register(report)
+    atexit.register(call_unseen, report)
     atexit.register(_C.hook_disable)
 
 
@@ -58,7 +59,7 @@ def forget_at_exit(program: Program) -> None:
         program.end()
         program.forget()
 
-    atexit.register(forget)
+    atexit.register(call_unseen, forget)
 
 
 def report_at_exit(program: Program, explain: bool = False) -> None:
@@ -77,7 +78,7 @@ def report_at_exit(program: Program, explain: bool = False) -> None:
                     _say(f"{compilation.explanation()}\n")
                 _say(describe_watch(program.watch, explain))
 
-    atexit.register(report)
+    atexit.register(call_unseen, report)
 
 
 def _say(text: str) -> None:

@@ -16,6 +16,7 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import policy
+from dynamo_lite._first import Then
 from dynamo_lite.collector import uncollected
 from dynamo_lite.config import config
 from dynamo_lite.dataclass import replace
@@ -100,18 +101,14 @@ def watch(limits: policy.Thresholds | None = None) -> Program:
     """
     found = Program(limits or replace(policy.THRESHOLDS, budget_share=config.run_budget / 100))
     loader = importlib.machinery.SourceFileLoader
-    usual = loader.get_code
 
-    def get_code(self: Any, fullname: str) -> types.CodeType | None:
-        code = usual(self, fullname)
-        if code is None or not policy.is_looked_at(self.path, fullname):
+    def prepared(code: types.CodeType | None, of: Any, fullname: str) -> types.CodeType | None:
+        if code is None or not policy.is_looked_at(of.path, fullname):
             return code
         try:
-            return found.prepared(code, self.get_data(self.path))
+            return found.prepared(code, of.get_data(of.path))
         except OSError:
             return code
 
-    # importlib leaves its own frames out of the traceback of a file that does not compile, and this one with them.
-    get_code.__code__ = get_code.__code__.replace(co_filename=usual.__code__.co_filename)
-    loader.get_code = get_code  # type: ignore[method-assign]
+    loader.get_code = Then(loader.get_code, prepared)  # type: ignore[method-assign, assignment]
     return found

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import re
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -61,11 +63,6 @@ def split_closing(stderr: str) -> tuple[str, str]:
     return stderr[: closing.start()], closing.group()
 
 
-def without_module_frames(stderr: str) -> str:
-    """runpy's frames differ between ``python -m`` and a module that is run by another."""
-    return re.sub(r'  File "<frozen runpy>".*\n', "", stderr)
-
-
 AS_MODULES = ("prints", "fails", "exits", "pickles")
 
 
@@ -79,7 +76,7 @@ def test_like_python(name: str, as_module: bool, tmp_path: Path) -> None:
     ours = run("-m", "dynamo_lite", "run", *target, "-m", "--help", "x", cwd=tmp_path)
     stderr, _ = split_closing(ours.stderr)
     assert ours.stdout == plain.stdout
-    assert without_module_frames(stderr) == without_module_frames(plain.stderr)
+    assert stderr == plain.stderr
     assert ours.returncode == plain.returncode
 
 
@@ -302,7 +299,7 @@ def loop(x):
         total += x[i % 9]
     return total, len(inspect.stack())
 
-print(inspect.stack()[-1].function, len(inspect.stack()), sys._getframe().f_back, deep(0))
+print(inspect.stack()[-1].function, len(inspect.stack()), sys._getframe().f_back is None, deep(0))
 traceback.print_stack()
 warnings.warn("of whom?", stacklevel=2)
 print(loop(np.arange(9.0)), loop(np.arange(9.0)))
@@ -313,14 +310,123 @@ thread.start(), thread.join()
 """
 
 
-def test_no_frame_is_below_that_of_the_program(tmp_path: Path) -> None:
+NO_ARRAYS = STACK.replace("import numpy as np\n", "").replace("np.arange", "range").replace("9.0", "9")
+SETS_ENVIRONMENT = (
+    "import inspect, os, traceback\nprint(len(inspect.stack()))\ntraceback.print_stack()\nos.environ['A'] = 'b'\n"
+)
+
+
+def as_kind(kind: str, source: str, folder: Path) -> list[str]:
+    """The program as a file of that kind; the arguments for python."""
+    if kind == "script":
+        (folder / "stack.py").write_text(source)
+        return ["stack.py"]
+    if kind == "module":
+        (folder / "stack.py").write_text(source)
+        return ["-m", "stack"]
+    if kind == "archive":  # of any name
+        with zipfile.ZipFile(folder / "stack.app", "w") as file:
+            file.writestr("__main__.py", source)
+        return ["stack.app"]
+    (folder / "stack").mkdir()
+    (folder / "stack" / "__main__.py").write_text(source)
+    return ["stack"]
+
+
+KINDS = ["script", "module", "folder", "archive"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("source", [STACK, NO_ARRAYS, SETS_ENVIRONMENT + STACK], ids=["arrays", "none", "environment"])
+def test_no_frame_is_below_that_of_the_program(source: str, kind: str, tmp_path: Path) -> None:
     """Stacks, warnings and the recursion limit are those of a program that Python has started."""
-    (tmp_path / "stack.py").write_text(STACK)
-    plain = run("stack.py", cwd=tmp_path)
-    ours = run("-m", "dynamo_lite", "run", "stack.py", cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET="1000")
+    target = as_kind(kind, source, tmp_path)
+    plain = run(*target, cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", *target, cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET="1000")
     stderr, _ = split_closing(ours.stderr)
-    assert plain.stdout.startswith("<module> 1 None") and "UserWarning: of whom?" in plain.stderr
+    assert kind != "script" or ("Warning: of whom?" in plain.stderr and "<module> 1 True" in plain.stdout)
     assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+
+
+NAMES = """\
+import atexit, inspect, multiprocessing, pickle, sys
+
+class Point:
+    pass
+
+def ends():
+    print(sys.modules["__main__"].__dict__ is globals(), "Point" in globals(), len(inspect.stack()))
+
+def makes(n):
+    return Point()
+
+if __name__ == "__main__":
+    atexit.register(ends)
+    print(list(globals()), sys.argv, sys.path[0], __file__, __spec__ and __spec__.name, __package__, type(__loader__))
+    print(type(pickle.loads(pickle.dumps(Point()))) is Point, vars(sys.modules["__main__"]) is globals())
+    if "spawns" in sys.argv:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            print([type(one).__name__ for one in pool.map(makes, [1])])
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_main_module_is_that_of_the_program(kind: str, tmp_path: Path) -> None:
+    """At its end, too, and in processes that it spawns."""
+    target = [*as_kind(kind, NAMES, tmp_path), "spawns" if kind in ("script", "module") else "x"]
+    plain = run(*target, cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "-q", *target, cwd=tmp_path)
+    assert plain.returncode == 0 and (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, 0)
+
+
+def test_bytecode_is_a_program(tmp_path: Path) -> None:
+    (tmp_path / "source.py").write_text("print(__file__, type(__loader__), __cached__)\n1 / 0\n")
+    for name in ("made.pyc", "made"):
+        py_compile.compile(str(tmp_path / "source.py"), str(tmp_path / name))
+        plain, ours = run(name, cwd=tmp_path), run("-m", "dynamo_lite", "run", "-q", name, cwd=tmp_path)
+        assert "made" in plain.stdout and (ours.stdout, ours.stderr) == (plain.stdout, plain.stderr)
+
+
+LEFT_ON = """\
+import sys, before
+{imports}
+def ends():
+    pass
+
+def sees(frame, event, arg, say=sys.stdout.write):
+    say(f"{{frame.f_code.co_name}} {{event}}\\n")
+    return sees
+
+sys.excepthook = lambda *args: None
+sys.{sets}(sees)
+import other
+{ends}
+"""
+
+
+@pytest.mark.parametrize("ends", ["ends()", "sys.exit(3)", "1 / 0"])
+@pytest.mark.parametrize("sets", ["setprofile", "settrace"])
+@pytest.mark.parametrize("imports", ["import numpy", ""], ids=["arrays", "none"])
+def test_a_tracer_that_is_left_on_sees_no_frame_of_ours(imports: str, sets: str, ends: str, tmp_path: Path) -> None:
+    (tmp_path / "left.py").write_text(LEFT_ON.format(imports=imports, sets=sets, ends=ends))
+    for name in ("before.py", "other.py"):
+        (tmp_path / name).write_text("")
+    run("left.py", cwd=tmp_path)  # and what is imported has its bytecode
+    plain, ours = run("left.py", cwd=tmp_path), run("-m", "dynamo_lite", "run", "left.py", cwd=tmp_path)
+    stderr, _ = split_closing(ours.stderr)
+    assert "<module> call" in plain.stdout
+    assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+
+
+@pytest.mark.parametrize("ends", ["", "def f(): f()\nf()", "sys.exit(3)"])
+def test_a_low_recursion_limit_at_the_end_is_the_programs_own(ends: str, tmp_path: Path) -> None:
+    source = f"import atexit, sys\natexit.register(lambda: print('at exit'))\nsys.setrecursionlimit(5)\n{ends}\n"
+    for name, text in (("plain.py", source), ("arrays.py", f"import numpy\n{source}")):
+        (tmp_path / name).write_text(text)
+        plain, ours = run(name, cwd=tmp_path), run("-m", "dynamo_lite", "run", name, cwd=tmp_path)
+        stderr, _ = split_closing(ours.stderr)
+        assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+        assert plain.stdout == "at exit\n"
 
 
 HOOKED = """\
@@ -335,11 +441,18 @@ sys.excepthook = show
 """
 
 
-def test_no_frame_is_below_a_hook(tmp_path: Path) -> None:
-    (tmp_path / "hooked.py").write_text(HOOKED)
+@pytest.mark.parametrize("imports", ["import numpy as np\n", ""], ids=["arrays", "none"])
+def test_no_frame_is_below_a_hook(imports: str, tmp_path: Path) -> None:
+    (tmp_path / "hooked.py").write_text(HOOKED.replace("import numpy as np\n", imports))
     plain, ours = run("hooked.py", cwd=tmp_path), run("-m", "dynamo_lite", "run", "hooked.py", cwd=tmp_path)
     assert ours.stdout == plain.stdout == "ZeroDivisionError ['show']\n"
     assert ours.returncode == plain.returncode == 1
+
+
+def test_no_frame_is_below_a_hook_that_raises(tmp_path: Path) -> None:
+    (tmp_path / "hooked.py").write_text(HOOKED.replace("print(", "raise ValueError("))
+    plain, ours = run("hooked.py", cwd=tmp_path), run("-m", "dynamo_lite", "run", "-q", "hooked.py", cwd=tmp_path)
+    assert plain.stderr.startswith("Error in sys.excepthook:") and ours.stderr == plain.stderr
 
 
 FORKS = """\
