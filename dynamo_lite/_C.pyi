@@ -530,6 +530,13 @@ def text_array(text: object, /) -> np.ndarray[Any, Any] | None:
 def names_are_plain(obj: object, /) -> bool:
     """Whether looking a name up in a namespace, or in the __dict__ of obj, runs no code: no key has its own __eq__."""
 
+def looks_plain(obj: object, /) -> bool:
+    """Whether looking at the class of obj, or at obj where it is one, runs no code: its metaclass has no own __eq__,
+    __hash__ or __getattribute__."""
+
+def class_of(obj: object, /) -> type:
+    """The class of an object; NoneType where looking at that runs code: see `looks_plain`."""
+
 def own_attribute(obj: object, name: str, otherwise: object, /) -> Any:
     """What obj itself has under that name, or `otherwise`. Its __dict__ is not made for that, with which plain Python
     would read its attributes more slowly."""

@@ -61,6 +61,12 @@ _ROWS = (
         "Compare values or names instead of using `is`, id() or hash() on an array.",
     ),
     Reason(
+        "own-metaclass",
+        "break",
+        "looking at the class of {detail} runs code of its metaclass",
+        "Use a class whose metaclass has no __eq__, __hash__ or __getattribute__ of its own in array code.",
+    ),
+    Reason(
         "object-deletion",
         "break",
         "{detail} may free what was there before this segment, at this very place",

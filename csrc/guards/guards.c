@@ -267,6 +267,43 @@ names_are_plain(PyObject *module, PyObject *object)
                                                      : dl_pyframe_names_are_plain(object));
 }
 
+/* Whether comparing a class, hashing it, or reading an attribute of it runs code that its own class defines. */
+static int
+class_runs_code(PyTypeObject *type)
+{
+    PyTypeObject *own = Py_TYPE(type);
+    if (own == &PyType_Type) {
+        return 0;
+    }
+    static PyObject *name;
+    if (name == NULL && (name = PyUnicode_InternFromString("__getattribute__")) == NULL) {
+        return -1;
+    }
+    return own->tp_hash != PyType_Type.tp_hash || own->tp_richcompare != PyType_Type.tp_richcompare
+           || _PyType_Lookup(own, name) != _PyType_Lookup(&PyType_Type, name);
+}
+
+/* looks_plain(obj) -> bool. */
+static PyObject *
+looks_plain(PyObject *module, PyObject *object)
+{
+    (void)module;
+    int runs = class_runs_code(Py_TYPE(object));
+    if (runs == 0 && PyType_Check(object)) {
+        runs = class_runs_code((PyTypeObject *)object);
+    }
+    return runs < 0 ? NULL : PyBool_FromLong(!runs);
+}
+
+/* class_of(obj) -> its class; where looking at that runs code, NoneType, of which no object is seen. */
+static PyObject *
+class_of(PyObject *module, PyObject *object)
+{
+    (void)module;
+    int runs = class_runs_code(Py_TYPE(object));
+    return runs < 0 ? NULL : Py_NewRef(runs ? (PyObject *)Py_TYPE(Py_None) : (PyObject *)Py_TYPE(object));
+}
+
 /* own_attribute(obj, name, otherwise) -> what obj itself has under that name, or otherwise. */
 static PyObject *
 own_attribute(PyObject *module, PyObject *args)
@@ -428,6 +465,10 @@ PyMethodDef dl_guards_functions[] = {
      "text_array(text): the characters of a str or bytes as a read-only array over its memory; None for other objects."},
     {"names_are_plain", names_are_plain, METH_O,
      "names_are_plain(obj) -> whether looking a name up in a namespace, or in the __dict__ of obj, runs no code."},
+    {"looks_plain", looks_plain, METH_O,
+     "looks_plain(obj) -> whether looking at the class of obj, or at obj where it is one, runs no code."},
+    {"class_of", class_of, METH_O,
+     "class_of(obj) -> its class; NoneType where looking at that runs code."},
     {"own_attribute", own_attribute, METH_VARARGS,
      "own_attribute(obj, name, otherwise) -> what obj itself has under that name, whose __dict__ is not made for that."},
     {"find_changed", find_changed, METH_VARARGS,

@@ -38,6 +38,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     Value,
     kind_name,
+    lazy,
 )
 from dynamo_lite.capture.wrap import outer_cell, realise, wrap
 from dynamo_lite.dataclass import dataclass
@@ -413,7 +414,7 @@ def default_value(value: Any) -> Value:
     """A default of an inlined function; the guard on the function has fixed which object it is."""
     if type(value) in (int, float, bool, str, type(None)):
         return ConstantValue(None, value)
-    return LazyValue(constant(value), value)
+    return lazy(constant(value), value)
 
 
 def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
@@ -427,7 +428,7 @@ def root_frame(
 ) -> Frame:
     """The frame of a call of `function` whose argument slots hold `slots`."""
     locals_: dict[str, Value] = {
-        name: LazyValue(slot(index, name), value) for index, (name, value) in enumerate(zip(names, slots, strict=True))
+        name: lazy(slot(index, name), value) for index, (name, value) in enumerate(zip(names, slots, strict=True))
     }
     cells = {
         name: outer_cell(tracer, cell, Source("cell", None, index))

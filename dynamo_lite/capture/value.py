@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from dynamo_lite._C import looks_plain
 from dynamo_lite.capture.source import Source
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
@@ -70,6 +71,11 @@ class LazyValue(Value):
 
     concrete: Any = None
     known: Value | None = None
+
+
+def lazy(source: Source, obj: Any) -> Value:
+    """`obj`, not looked at; where that would run code of its metaclass, nothing is known of it."""
+    return LazyValue(source, obj) if looks_plain(obj) else Value(source)
 
 
 @dataclass(eq=False, slots=True)

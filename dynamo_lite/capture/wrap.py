@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dynamo_lite._C import CompiledFunction, generic_attributes, names_are_plain, text_array
+from dynamo_lite._C import CompiledFunction, class_of, generic_attributes, looks_plain, names_are_plain, text_array
 from dynamo_lite._C import column as make_column
 from dynamo_lite.budget import left, spend
 from dynamo_lite.capture.arrays import parts
@@ -47,6 +47,7 @@ from dynamo_lite.capture.value import (
     TextValue,
     UnreadValue,
     Value,
+    lazy,
 )
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import Dim, Scalar, Symbol
@@ -91,6 +92,8 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
         if known[1].source != source:
             tracer.facts.state_pair("same", source, known[1].source)
         return known[1]
+    if not looks_plain(obj):
+        raise Break("own-metaclass", str(source))
     rule = _RULES.get(type(obj))
     if rule is None:
         # NB: type(), not isinstance(): the latter asks obj.__class__, which may be the user's code.
@@ -340,12 +343,12 @@ def is_object_list(tracer: Tracer, value: Value) -> bool:
     return value.known is None and holding_of(value.concrete, arrays=tracer.restraints.arrays) is not None
 
 
-def present(tracer: Tracer, source: Source, obj: Any) -> LazyValue:
+def present(tracer: Tracer, source: Source, obj: Any) -> Value:
     """What `source` names now, not looked at; that it names something is guarded. (Else residual code, which loads it
     later and elsewhere, could be the first to find it gone.)"""
     _check_filters(tracer, obj)
     tracer.facts.register(source)
-    return LazyValue(source, obj)
+    return lazy(source, obj)
 
 
 def _check_filters(tracer: Tracer, obj: object) -> None:
@@ -371,8 +374,8 @@ def _wrap_function(tracer: Tracer, obj: types.FunctionType, source: Source) -> V
         obj.__globals__,
         code.co_name,
         code.co_qualname,
-        tuple(LazyValue(at.item(index), value) for index, value in enumerate(given)),
-        {name: LazyValue(Source("key", by, name), value) for name, value in named.items()},
+        tuple(lazy(at.item(index), value) for index, value in enumerate(given)),
+        {name: lazy(Source("key", by, name), value) for name, value in named.items()},
         tuple(outer_cell(tracer, cell, Source("closure", source, index)) for index, cell in cells),
     )
 
@@ -391,7 +394,7 @@ def outer_cell(tracer: Tracer, cell: types.CellType, source: Source) -> CellValu
     return known
 
 
-def cell_entry(cell: CellValue) -> LazyValue | None:
+def cell_entry(cell: CellValue) -> Value | None:
     """What a cell from outside held before the segment; None if it was empty."""
     assert cell.concrete is not None and cell.source is not None
     try:
@@ -399,7 +402,7 @@ def cell_entry(cell: CellValue) -> LazyValue | None:
     except ValueError:
         return None
     source = cell.source if cell.source.kind in ("cell", "closure") else Source("cell_contents", cell.source, None)
-    return LazyValue(source, value)
+    return lazy(source, value)
 
 
 def read_cell(cell: CellValue) -> Value | None:
@@ -430,10 +433,14 @@ def class_lookup(cls: type, name: str) -> Any:
 
     NB: getattr(cls, name) also finds what only the class itself has, from its metaclass: __name__, mro ...
     """
-    for base in cls.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
+    for base in _mro(cls):
+        if name in _namespace(base):
+            return _namespace(base)[name]
     return MISSING
+
+
+# NB: a metaclass may have its own __getattribute__.
+_mro, _namespace = (vars(type)[name].__get__ for name in ("__mro__", "__dict__"))
 
 
 def _wrap_compiled(tracer: Tracer, obj: CompiledFunction[..., Any], source: Source) -> Value:
@@ -449,7 +456,7 @@ def _wrap_builtin(tracer: Tracer, obj: Any, source: Source) -> Value:
     if obj.__self__ is inst and obj.__name__ == "random" and type(inst) is random.Random:
         tracer.facts.state("is", source, obj)
         function = ConstantValue(constant(random.Random.random), random.Random.random)
-        return MethodValue(source, function, LazyValue(constant(inst), inst), "random")
+        return MethodValue(source, function, lazy(constant(inst), inst), "random")
     return _wrap_object(tracer, obj, source)
 
 
@@ -528,15 +535,16 @@ def layout_of(obj: Any, depth: int = 3) -> Any:
 
 def _item_layout(obj: Any, depth: int) -> Any:
     """As above; "" in the place of items that a list has none of."""
-    letter = next((letter for kind, letter in NUMBER_LETTERS.items() if type(obj) is kind), None)
+    kind = class_of(obj)
+    letter = next((letter for known, letter in NUMBER_LETTERS.items() if kind is known), None)
     if letter is not None:
         return letter
-    if type(obj) not in (list, tuple) and is_ordinary(type(obj)):
-        return ("o", type(obj))
-    if type(obj) not in (list, tuple) or depth == 0:
+    if kind not in (list, tuple) and is_ordinary(kind):
+        return ("o", kind)
+    if kind not in (list, tuple) or depth == 0:
         return None
     items = [_item_layout(one, depth - 1) for one in obj[:_LOOKED_AT]]
-    if type(obj) is tuple and 0 < len(obj) <= _LONGEST_PART:
+    if kind is tuple and 0 < len(obj) <= _LONGEST_PART:
         return None if None in items else ("p", *items)
     item = functools.reduce(_joined, items, "")
     return None if item is None else ("l" if type(obj) is list else "t", item)
@@ -631,7 +639,7 @@ def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
         tracer.lists.append(source)
     if len(obj) > _LONG:
         tracer.long.setdefault(source, 0)
-    return SequenceValue(source, type(obj), [LazyValue(source.item(i), item) for i, item in enumerate(obj)])
+    return SequenceValue(source, type(obj), [lazy(source.item(i), item) for i, item in enumerate(obj)])
 
 
 def _is_too_long(tracer: Tracer, obj: tuple[Any, ...] | list[Any]) -> bool:
@@ -681,7 +689,7 @@ def _wrap_rest(tracer: Tracer, obj: Rest, source: Source) -> Value:
     at = source.attr("parts")
     tracer.facts.state("type", at, tuple)
     tracer.facts.state("length", at, len(obj.parts))
-    parts = SequenceValue(at, tuple, [LazyValue(at.item(place), part) for place, part in enumerate(obj.parts)])
+    parts = SequenceValue(at, tuple, [lazy(at.item(place), part) for place, part in enumerate(obj.parts)])
     return RestValue(source, obj.shape, parts, taken)
 
 
@@ -690,13 +698,13 @@ def _wrap_dict(tracer: Tracer, obj: dict[Any, Any], source: Source) -> Value:
         return _wrap_object(tracer, obj, source)
     tracer.facts.state("type", source, dict)
     tracer.facts.state("dict_keys", source, tuple(obj))
-    return DictValue(source, {key: LazyValue(Source("key", source, key), item) for key, item in obj.items()})
+    return DictValue(source, {key: lazy(Source("key", source, key), item) for key, item in obj.items()})
 
 
 def _wrap_method(tracer: Tracer, obj: types.MethodType, source: Source) -> Value:
     tracer.facts.state("type", source, types.MethodType)
     function = wrap(tracer, obj.__func__, Source("method_function", source, "__func__"))
-    owner = LazyValue(Source("method_self", source, "__self__"), obj.__self__)
+    owner = lazy(Source("method_self", source, "__self__"), obj.__self__)
     return MethodValue(source, function, owner, function_name(obj.__func__))
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import add, length_hint, mul, sub
 from typing import Any, NamedTuple, TypeAlias
 
-from dynamo_lite._C import own_attribute
+from dynamo_lite._C import class_of, own_attribute
 from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import Code, Instr, natural_loop, reached, successors
 
@@ -38,22 +38,22 @@ def items_left(iterator: Any) -> int | None:
     an enumerate or zip by what is under it.
 
     NB: a generator's frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
-    kind = type(iterator)
+    kind = class_of(iterator)
     if kind in _COUNTED or (kind is _SEQUENCE_ITERATOR and _goes_over_array(iterator)):
         return length_hint(iterator)
     if kind is enumerate or kind is zip:
         under = [one for one in gc.get_referents(iterator) if type(one) is not int]
         items = under[0] if kind is zip and under and type(under[0]) is tuple else under
-        counts = [items_left(one) for one in items if type(one) in _KNOWN]
+        counts = [items_left(one) for one in items if class_of(one) in _KNOWN]
         return min((count for count in counts if count is not None), default=None)
     if kind is not types.GeneratorType:
         return None
-    return max((length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
+    return max((length_hint(one) for one in gc.get_referents(iterator) if class_of(one) in _COUNTED), default=None)
 
 
 def _goes_over_array(iterator: Any) -> bool:
     """Whether an iterator by index is over an array, whose length needs no code of the user's."""
-    return any(module_of(type(one)) == "numpy" for one in gc.get_referents(iterator))
+    return any(module_of(class_of(one)) == "numpy" for one in gc.get_referents(iterator))
 
 
 Comparison: TypeAlias = tuple[tuple[Instr, ...], tuple[Instr, ...]]  # what loads its two numbers
@@ -209,7 +209,7 @@ def _value(names: Namespaces, name: str) -> Any:
 def _called(function: Any, value: Any) -> Any:
     """The absolute value of a number, or how many items a list, tuple or array has; None of another function."""
     if function is len:
-        known = type(value) in (list, tuple) or _is_array(value)
+        known = class_of(value) in (list, tuple) or _is_array(value)
         return len(value) if known and getattr(value, "shape", None) != () else None
     numpy: Mapping[str, Any] = vars(sys.modules.get("numpy", types))
     is_absolute = function is abs or function is math.fabs or function is numpy.get("absolute", len)
@@ -218,7 +218,7 @@ def _called(function: Any, value: Any) -> Any:
 
 def _item(items: Any, index: float) -> Any:
     """An item of a list, a tuple, or an array of one axis; None of anything else, and where there is none."""
-    if type(items) not in (list, tuple) and (not _is_array(items) or items.ndim != 1 or items.dtype.hasobject):
+    if class_of(items) not in (list, tuple) and (not _is_array(items) or items.ndim != 1 or items.dtype.hasobject):
         return None
     return items[int(index)] if index.is_integer() and -len(items) <= index < len(items) else None
 
@@ -228,7 +228,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _number(value: Any) -> float:
-    kind = type(value)
+    kind = class_of(value)
     if kind is float or (kind is int and abs(value) < 1 << 62):
         return float(value)
     numpy = sys.modules.get("numpy")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from dynamo_lite import policy
+from dynamo_lite._C import class_of
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.module_names import module_of, name_of
 from dynamo_lite.pycode import Code, Loop, decoded, is_comprehension, successors
@@ -94,10 +95,10 @@ def _loads_numbers(code: Code, loop: Loop, names: Mapping[str, Any], values: Map
         instr = code.instrs[index]
         if instr.op in _LOADS and instr.op not in _GLOBALS:
             value = values.get(instr.arg)
-            kinds.add(type(None) if callable(value) else type(value))
+            kinds.add(type(None) if callable(value) else class_of(value))
         elif instr.op in _GLOBALS and instr.arg in names:
             value = names[instr.arg]
-            kinds.add(type(None) if _is_called(value) else type(value))
+            kinds.add(type(None) if _is_called(value) else class_of(value))
     kinds.discard(type(None))  # not bound yet, or None, of which nothing is computed
     return bool(kinds) and all(map(_is_number, kinds))
 
@@ -111,8 +112,9 @@ def _loads_arrays(code: Code, loop: Loop, names: Mapping[str, Any], values: Mapp
             return True
         where = names if instr.op in _GLOBALS else values
         value = where.get(instr.arg) if instr.op in _LOADS else None
-        value = value[0] if type(value) in (list, tuple) and value else value
-        if not (value is None or type(value) in (str, list, tuple) or _is_called(value) or _is_number(type(value))):
+        value = value[0] if class_of(value) in (list, tuple) and value else value
+        kind = class_of(value)
+        if not (value is None or kind in (str, list, tuple) or _is_called(value) or _is_number(kind)):
             return True
     return False
 
@@ -203,7 +205,7 @@ def _is_ufunc(code: Code, index: int, value: Any) -> bool:
     after = code.instrs[index + 1]
     if type(value) is types.ModuleType:
         value = vars(value).get(after.arg) if after.op in ("LOAD_ATTR", "LOAD_METHOD") else None
-    return type(value) is float or type(value).__name__ == "ufunc"
+    return class_of(value) is float or class_of(value).__name__ == "ufunc"
 
 
 def _module_before(code: Code, index: int, names: Mapping[str, Any]) -> types.ModuleType | None:
@@ -226,18 +228,18 @@ def computes(value: object) -> bool:
         return name_of(value).partition(".")[0] == "numpy"
     if type(value) is types.FunctionType:
         return policy.is_looked_at(value.__code__.co_filename, module_of(value))
-    return (_home(value) or module_of(type(value))).partition(".")[0] == "numpy"
+    return (_home(value) or module_of(class_of(value))).partition(".")[0] == "numpy"
 
 
 def _home(value: Any) -> str:
     """The module that a function in C is of, or that the class is of which it is a method: `from numpy import zeros`,
     `from random import random`; "" of what is neither, as of methods of lists and the like."""
-    if type(value) not in (types.BuiltinFunctionType, types.MethodType):
+    if class_of(value) not in (types.BuiltinFunctionType, types.MethodType):
         return ""
     owner = value.__self__
     if owner is None or type(owner) is types.ModuleType:
         return module_of(value)
-    of = module_of(type(owner))
+    of = module_of(class_of(owner))
     return "" if of == "builtins" else of
 
 

@@ -26,6 +26,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from dynamo_lite import policy
+from dynamo_lite._C import class_of
 from dynamo_lite.module_names import module_of
 from dynamo_lite.pycode import Code, Instr, Loop, decoded, successors
 from dynamo_lite.watch.loop_kinds import computes
@@ -171,7 +172,7 @@ def _called_at(
 def _method(owner: object, name: str) -> tuple[Any, tuple[object, ...]]:
     """What a class of the user's has under a name for its objects, and `owner` where that is given to it. NB: that an
     object may have something else there itself is not looked at."""
-    kind = type(owner)
+    kind = class_of(owner)
     if not _is_users(kind):
         return _NOTHING, ()
     for base in _MRO_OF(kind):
@@ -215,7 +216,7 @@ def reaches_arrays(
 
 def _has_arrays(value: Any, deep: int = 3) -> bool:
     """Whether it is NumPy's, or a list that begins with such, or a dict or an object that has some, or has what has."""
-    kind = type(value)
+    kind = class_of(value)
     if module_of(kind).partition(".")[0] == "numpy":
         return True
     if deep == 0:
@@ -264,9 +265,9 @@ def _is_opaque(value: Any) -> bool:
     numpy = sys.modules.get("numpy")
     if numpy is not None and type(value) is vars(numpy).get("vectorize"):
         return True
-    if type(value) in (types.BuiltinFunctionType, type) and value in _REFUSED:
+    if class_of(value) in (types.BuiltinFunctionType, type) and value in _REFUSED:
         return True
-    if type(value) in (types.MethodType, types.BuiltinFunctionType):  # NB: isinstance() would ask its __class__
+    if class_of(value) in (types.MethodType, types.BuiltinFunctionType):  # NB: isinstance() would ask its __class__
         owner = value.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             random = sys.modules.get("random")

@@ -41,6 +41,7 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
     computed_number,
+    lazy,
 )
 from dynamo_lite.capture.wrap import (
     IMMUTABLE_TYPE,
@@ -206,7 +207,7 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
         found = getattr(obj, name, MISSING)
         if found is MISSING:
             raise AttributeMissing(name)
-        return LazyValue(constant(found), found)
+        return lazy(constant(found), found)
     if type(obj) in (int, float, bool, complex, str, type(None)) and not hasattr(obj, name):
         raise AttributeMissing(name)
     raise Break("unsupported-operation", f"attribute {name} of {a_kind(ConstantValue(None, obj))}")
@@ -231,7 +232,7 @@ def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Val
     found = class_lookup(cls, name)
     if found is not MISSING and not hasattr(type(found), "__get__"):
         machine.tracer.state_class("type_version", source, type)
-        return LazyValue(source.attr(name), found)
+        return lazy(source.attr(name), found)
     machine.tracer.state_class("class_version", source, cls)
     if isinstance(found, types.FunctionType):
         return ConstantValue(constant(found), found)
@@ -255,7 +256,7 @@ def _enum_member(machine: Machine, cls: type, source: Source, name: str) -> Valu
         return None
     machine.tracer.state_class("class_version", constant(enum.EnumMeta), enum.EnumMeta)
     machine.tracer.state_class("class_version", source, cls)
-    return LazyValue(place, found)
+    return lazy(place, found)
 
 
 def _missing(machine: Machine, source: Source, name: str) -> AttributeMissing:
@@ -285,7 +286,7 @@ def _instance_attribute(machine: Machine, owner: InstanceValue, name: str) -> Va
         return MethodValue(None, function, ConstantValue(constant(owner.cls), owner.cls), name)
     if hasattr(kind, "__get__") or name in vars(type):  # which reads __doc__ and others of a class in ways of its own
         raise Break("unsupported-operation", f"attribute {name} of {owner.cls.__qualname__}")
-    return LazyValue((owner.made_of.source or constant(owner.cls)).attr(name), found)
+    return lazy((owner.made_of.source or constant(owner.cls)).attr(name), found)
 
 
 def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import abi
+from dynamo_lite._C import abi, class_of
 from dynamo_lite.capture.branches.sameness import alike_but_for_extents, types_agree
 from dynamo_lite.capture.lists.scalar_items import DTYPES, NAMES, PYTHON_KINDS, SCALARS
 from dynamo_lite.capture.state import Retry, Tracer
@@ -34,10 +34,10 @@ def holding_of(obj: Any, depth: int = 3, arrays: bool | None = False) -> Holding
     if arrays and _are_arrays(obj):
         return Holding("array")
     names = {**NAMES, list: "list", tuple: "tuple"}
-    kinds = {names.get(type(item)) for item in obj[:LOOKED_AT]}
+    kinds = {names.get(class_of(item)) for item in obj[:LOOKED_AT]}
     if not kinds:
         return Holding()
-    latest = [names.get(type(item)) for item in obj[-LOOKED_AT:]]
+    latest = [names.get(class_of(item)) for item in obj[-LOOKED_AT:]]
     if not DTYPES.keys().isdisjoint((*kinds, *latest)):
         if not {*kinds, *latest} <= {*NAMES.values()}:
             return None

@@ -236,7 +236,7 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
             return is_quiet(tracer, global_(owner.concrete, key), owner.concrete[key])
         case CellValue():
             now = cell_entry(owner)
-            return now is not None and now.source is not None and is_quiet(tracer, now.source, now.concrete)
+            return isinstance(now, LazyValue) and now.source is not None and is_quiet(tracer, now.source, now.concrete)
         case DictValue() | SequenceValue():
             old = tracer.stored.get(owner, contents(owner)).get(key)
             if old is None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
-from dynamo_lite.capture.value import Break, ConstantValue, LazyValue, MethodValue, RecordValue, Value
+from dynamo_lite.capture.value import Break, ConstantValue, MethodValue, RecordValue, Value, lazy
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 
 _EXAMPLE = namedtuple("_EXAMPLE", "item")
@@ -61,7 +61,7 @@ def attribute(machine: Machine, owner: RecordValue, name: str) -> Value:
     if hasattr(type(found), "__get__") or name in vars(type):
         raise Break("unsupported-operation", f"attribute {name} of {owner.cls.__qualname__}")
     machine.tracer.state_class("class_version", constant(owner.cls), owner.cls)
-    return LazyValue(constant(owner.cls).attr(name), found)
+    return lazy(constant(owner.cls).attr(name), found)
 
 
 def replaced(owner: RecordValue, changes: Mapping[str, Value]) -> RecordValue:
