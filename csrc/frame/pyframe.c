@@ -221,6 +221,7 @@ void dl_pyframe_lend_frames(PyThreadState *tstate, int n) { (void)tstate; (void)
 PyObject *dl_pyframe_take_slot(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
 PyObject *dl_pyframe_slot(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
 PyObject *dl_pyframe_stack_item(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
+int dl_pyframe_leave_behind(DlFrame *frame, PyObject *dict) { (void)frame; (void)dict; return 0; }
 void dl_pyframe_clear_state(DlFrame *frame, Py_ssize_t depth) { (void)frame; (void)depth; }
 int dl_pyframe_is_untouched(DlFrame *frame) { (void)frame; return 0; }
 int dl_pyframe_has_namespace(DlFrame *frame) { (void)frame; return 1; }
@@ -418,6 +419,16 @@ set_slot(DlFrame *frame, Py_ssize_t i, _PyStackRef value)
     _PyStackRef old = frame->localsplus[i];
     frame->localsplus[i] = value;
     PyStackRef_XCLOSE(old);
+}
+
+int
+dl_pyframe_leave_behind(DlFrame *frame, PyObject *dict)
+{
+    if (frame->frame_obj != NULL) { /* which somebody may keep */
+        return 0;
+    }
+    Py_XSETREF(frame->f_locals, Py_NewRef(dict));
+    return 1;
 }
 
 void

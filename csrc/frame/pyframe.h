@@ -76,6 +76,9 @@ PyObject *dl_pyframe_stack_item(DlFrame *frame, Py_ssize_t i);
    value stack. */
 void dl_pyframe_clear_state(DlFrame *frame, Py_ssize_t depth);
 
+/* Let a dict live as long as a running frame, of which nobody asks for its namespace any more; whether it does. */
+int dl_pyframe_leave_behind(DlFrame *frame, PyObject *dict);
+
 /* True when frame has not run its first instruction (a resumed generator has). */
 int dl_pyframe_is_untouched(DlFrame *frame);
 

@@ -182,6 +182,41 @@ poll_bool(DlPoll *poll)
     return poll->is_entry ? dl_entry_is_due(poll) : round_is_due(poll) && !dl_pyframe_is_interrupted();
 }
 
+static void
+end_unseen(PyObject *self)
+{
+    PyThreadState_LeaveTracing(PyThreadState_Get());
+    Py_TYPE(self)->tp_free(self);
+}
+
+/* While there is one, nobody traces this thread. */
+static PyTypeObject unseen_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.Unseen",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = end_unseen,
+};
+
+/* Let a frame that returns what ran in its place end unseen by a tracer that has been set there: it began before. */
+static void
+end_without_trace(PyThreadState *tstate, DlFrame *frame)
+{
+    PyObject *error[3];
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    PyObject *dict = PyType_Ready(&unseen_type) == 0 ? PyDict_New() : NULL;
+    PyObject *unseen = dict != NULL ? PyObject_New(PyObject, &unseen_type) : NULL;
+    if (unseen != NULL) {
+        PyThreadState_EnterTracing(tstate);
+        if (PyDict_SetItem(dict, Py_None, unseen) == 0) {
+            dl_pyframe_leave_behind(frame, dict);
+        }
+    }
+    Py_XDECREF(unseen);
+    Py_XDECREF(dict);
+    PyErr_Restore(error[0], error[1], error[2]);
+}
+
 /* poll() -> the value that the frame which calls it is to return, or GO_ON. */
 static PyObject *
 poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -205,6 +240,9 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     dl_pyframe_show(tstate, hidden);
     if (value == NULL && dl_thread.left != DL_LEFT) {
         dl_thread.left = poll->make || poll->is_entry ? DL_LEFT : DL_RAISED;
+    }
+    if (value != dl_go_on && dl_pyframe_is_traced(tstate, NULL)) {
+        end_without_trace(tstate, frame);
     }
     Py_DECREF(poll);
     return value;

@@ -388,6 +388,53 @@ def test_what_a_function_lets_go_of_while_its_call_is_timed_dies_at_once(plain: 
         assert logged(made.function) == logged(plain)
 
 
+traced: list[tuple[str, str]] = []
+
+
+def sees(frame: types.FrameType, event: str, _: Any) -> Any:
+    if frame.f_code.co_filename == __file__:
+        traced.append((frame.f_code.co_name, event))
+    return sees
+
+
+def begins_to_profile() -> None:
+    sys.setprofile(sees)
+
+
+def begins_to_trace(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x * 0.5 + i
+        if i == 5:
+            sys.settrace(sees)
+            sys.setprofile(sees)
+    return x
+
+
+def profiles_and_raises(x: Any) -> Any:
+    sys.setprofile(sees)
+    return x.nothing
+
+
+@pytest.mark.parametrize("limits", [replace(policy.AT_ONCE, hot_function=1e6, polls_after=1e6), watched.LOOPS_AT_ONCE])
+@pytest.mark.parametrize(
+    ("plain", "arguments"), [(begins_to_profile, ()), (begins_to_trace, (np.ones(5), 9)), (profiles_and_raises, (1,))]
+)
+def test_a_tracer_sees_one_end_of_the_call_that_has_set_it(plain: Any, arguments: Any, limits: Any) -> None:
+    made = watched.Watched(plain, limits, "reference")
+    logs = []
+    for function in (plain, *[made.function] * 3):
+        traced.clear()
+        try:
+            function(*arguments)
+        except AttributeError:
+            pass
+        finally:
+            sys.setprofile(None)
+            sys.settrace(None)
+        logs.append(traced.copy())
+    assert logs == [logs[0]] * 4 and logs[0]
+
+
 def evaluates(x: Any, n: int) -> Any:
     log: list[Any] = []
     for i in range(n):
