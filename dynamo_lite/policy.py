@@ -270,9 +270,10 @@ class Budget:
         limits = self._thresholds
         self._pace = min(max(limits.fastest, seconds / usual), limits.slowest) if usual else 1.0
 
-    def imported_compiler(self, seconds: float) -> None:
-        """The compiler is there; importing it has taken so many CPU seconds."""
-        self.imported(seconds, self._thresholds.compiler)
+    def imported_compiler(self, seconds: float, tells: bool = True) -> None:
+        """The compiler is there; importing it has taken so many CPU seconds. tells: as it takes each time."""
+        if tells:
+            self.imported(seconds, self._thresholds.compiler)
         self._import = seconds
 
     def allows_import(self, share: float = 1.0) -> bool:

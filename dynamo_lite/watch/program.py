@@ -21,6 +21,7 @@ from dynamo_lite.collector import uncollected
 from dynamo_lite.config import config
 from dynamo_lite.dataclass import replace
 from dynamo_lite.shadows import own_modules
+from dynamo_lite.watch.imports import has_read_bytecode
 
 if TYPE_CHECKING:
     from dynamo_lite.watch.watching import Watch
@@ -72,12 +73,14 @@ class Program:
         return made
 
     def _watch(self) -> Watch:
-        began = thread_time()
+        has_read, began = has_read_bytecode(), thread_time()
         with own_modules:
             from dynamo_lite.watch.watching import Watch
 
         watch = Watch(self.limits)
-        watch.budget.imported(thread_time() - began, self.limits.watching)
+        taken = thread_time() - began
+        if has_read():
+            watch.budget.imported(taken, self.limits.watching)
         return watch
 
     def end(self) -> None:

@@ -42,6 +42,7 @@ from dynamo_lite.pycode import (
 from dynamo_lite.shadows import own_modules
 from dynamo_lite.watch import prospects
 from dynamo_lite.watch.expectations import Expectations, Rounds, innermost
+from dynamo_lite.watch.imports import has_read_bytecode
 from dynamo_lite.watch.loop_kinds import computes, held_in, shared
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
@@ -252,9 +253,9 @@ class Watch:
         if not unknown_version() and self.budget.allows_import(share):
             with budget.timed():
                 backend = self.backend or config.backend
-                began = thread_time()
+                has_read, began = has_read_bytecode(), thread_time()
                 make = _C.freeze_made_by(lambda: _import_compiler(backend))
-                self.budget.imported_compiler(thread_time() - began)
+                self.budget.imported_compiler(thread_time() - began, has_read())
                 self.compilation = make(
                     None,
                     backend,

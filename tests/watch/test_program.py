@@ -95,3 +95,20 @@ def test_a_loop_of_a_module_that_seldom_prints_is_not_given_up(tmp_path: Path) -
     ours = run("-m", "dynamo_lite", "run", "prints.py", cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET="1000")
     assert ours.stdout == plain.stdout
     assert " native calls" in ours.stderr and "would not be faster" not in ours.stderr
+
+
+ASKS = """\
+from dynamo_lite.watch.program import Program
+program = Program()
+program.prepared(compile("import numpy", "made.py", "exec"), b"import numpy")
+print(program.watch.budget._pace)
+"""
+
+
+def test_where_sources_are_compiled_imports_tell_nothing_of_the_machine(tmp_path: Path) -> None:
+    """As after the package was installed or changed: all would take as long as on a slow one."""
+    paces = [
+        float(run("-c", ASKS, cwd=tmp_path, PYTHONPYCACHEPREFIX=str(tmp_path / "made"), **more).stdout)
+        for more in ({"PYTHONDONTWRITEBYTECODE": "1"}, {"PYTHONDONTWRITEBYTECODE": ""}, {"PYTHONDONTWRITEBYTECODE": ""})
+    ]
+    assert paces[:2] == [1.0, 1.0] and paces[2] != 1.0
