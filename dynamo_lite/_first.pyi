@@ -10,6 +10,9 @@ _Hook: TypeAlias = Callable[[type[BaseException], BaseException, TracebackType |
 def call_first(function: Callable[..., _T], /, *args: Any) -> _T:
     """function(*args), with no frame below its own, nor for the recursion limit."""
 
+def run_file(path: str, globals: dict[str, Any], /) -> None:
+    """Run a file as python does, by its parser of files, which says of some errors what that of strings does not."""
+
 def hook(called: _Hook, traceback: TracebackType | None, /) -> _Hook:
     """What calls the sys.excepthook `called`, which finds that traceback and no frame of ours."""
 

@@ -96,6 +96,23 @@ call_first(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args
     return call_with_none_below(args[0], args + 1, (size_t)n_args - 1);
 }
 
+/* run_file(path, globals): run a file as python does, by its parser of files, which says of some errors what that of strings
+   does not. */
+static PyObject *
+run_file(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *path, *globals;
+    if (!PyArg_ParseTuple(args, "O&O!:run_file", PyUnicode_FSConverter, &path, &PyDict_Type, &globals)) {
+        return NULL;
+    }
+    FILE *file = fopen(PyBytes_AS_STRING(path), "rb");
+    PyObject *result = file != NULL
+                           ? PyRun_FileExFlags(file, PyBytes_AS_STRING(path), Py_file_input, globals, globals, 1, NULL)
+                           : PyErr_SetFromErrno(PyExc_OSError);
+    Py_DECREF(path);
+    return result;
+}
+
 /* Call a hook for the exception whose traceback ends as `self`, a pair of both, says; Python is told of that one alone.
    NB: the default hook prints the traceback that the exception carries, whatever it is handed. */
 static PyObject *
@@ -218,6 +235,7 @@ static PyTypeObject then_type = {
 static PyMethodDef functions[] = {
     {"call_first", (PyCFunction)(void (*)(void))call_first, METH_FASTCALL,
      "call_first(function, *args): the result of the call, with no frame below its own."},
+    {"run_file", run_file, METH_VARARGS, "run_file(path, globals): run a file as python does, by its parser of files."},
     {"hook", hook, METH_VARARGS,
      "hook(called, traceback): what calls the sys.excepthook `called`, which finds that traceback and no frame of ours."},
     {"leave_unseen", leave_unseen, METH_O,

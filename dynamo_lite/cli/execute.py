@@ -16,13 +16,14 @@ import io
 import itertools
 import os
 import pkgutil
+import re
 import runpy
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from dynamo_lite._first import call_first, call_unseen, hook
+from dynamo_lite._first import call_first, call_unseen, hook, run_file
 from dynamo_lite.collector import release_collector
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.frame_room import with_frame_room
@@ -106,6 +107,7 @@ def _begin_main(**names: object) -> types.ModuleType:
 def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> None:
     path = os.path.join(os.getcwd(), path)  # as python does; sys.argv[0] stays as it was written
     module = _begin_main(__file__=path, __cached__=None)
+    code: types.CodeType | None
     with io.open_code(path) as file:
         source = file.read()
     if path.endswith(".pyc") or source[:2] == importlib.util.MAGIC_NUMBER[:2]:
@@ -117,15 +119,32 @@ def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> N
         module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
         start()
         try:
-            first, code = _parts(source, path)
-            if first is None:
+            first, code = _parts(source, path) if _is_text(source) else (None, None)
+            if first is None and code is not None:
                 code = prepare(code, source)
         finally:
             release_collector()
+        if code is None:
+            call_first(run_file, path, module.__dict__)
+            return
         if first is not None:
             call_first(types.FunctionType(first, module.__dict__))
             code = call_unseen(prepare, code, source)
     call_first(types.FunctionType(code, module.__dict__))
+
+
+def _is_text(source: bytes) -> bool:
+    """Whether the encoding that it names gives a meaning to all of a file."""
+    if source.isascii():
+        return b"\0" not in source
+    encoding = _ENCODING.search(b"\n".join(source.split(b"\n", 2)[:2]))
+    try:
+        return "\0" not in source.decode("utf-8" if encoding is None else encoding[1].decode())
+    except (UnicodeDecodeError, LookupError):
+        return False
+
+
+_ENCODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII | re.MULTILINE)
 
 
 def _of_bytecode(source: bytes) -> types.CodeType:

@@ -177,6 +177,15 @@ def test_a_module_that_does_not_compile(tmp_path: Path) -> None:
     assert ours.stderr == plain.stderr and "SyntaxError" in plain.stderr and ours.returncode == 1
 
 
+@pytest.mark.parametrize("source", [b"print('\xe9')\n", b"print(1)\0\n", b"# coding: latin-1\nprint('\xe9'\n"])
+@pytest.mark.parametrize("imports", [b"import numpy\n", b""])
+def test_what_is_no_text_is_said_as_python_says_it(imports: bytes, source: bytes, tmp_path: Path) -> None:
+    (tmp_path / "source.py").write_bytes(source + imports)
+    plain, ours = run("source.py", cwd=tmp_path), run("-m", "dynamo_lite", "run", "-q", "source.py", cwd=tmp_path)
+    assert "SyntaxError" in plain.stderr
+    assert (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+
+
 def test_quiet_and_disabled_runs_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "computes.py").write_text(PROGRAMS["computes"])
     assert run("-m", "dynamo_lite", "run", "-q", "computes.py", cwd=tmp_path).stderr == ""
