@@ -164,8 +164,8 @@ call_unseen(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_arg
     return call_untraced(args[0], args + 1, (size_t)n_args - 1);
 }
 
-/* A method in place of `usual`, which it calls with what it is given. Then `next` is called with that and what came of it,
-   unseen, and gives the result. */
+/* A method in place of `usual`, which it calls with what it is given, and whose attributes it has. Then `next` is called
+   with that and what came of it, unseen, and gives the result. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -192,6 +192,12 @@ static PyObject *
 then_bind(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
 {
     return object == NULL ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+
+static PyObject *
+then_attribute(PyObject *self, PyObject *name)
+{
+    return PyObject_GetAttr(((Then *)self)->usual, name);
 }
 
 static void
@@ -228,6 +234,7 @@ static PyTypeObject then_type = {
     .tp_vectorcall_offset = offsetof(Then, vectorcall),
     .tp_call = PyVectorcall_Call,
     .tp_descr_get = then_bind,
+    .tp_getattro = then_attribute,
     .tp_dealloc = then_dealloc,
     .tp_new = then_new,
 };

@@ -186,6 +186,32 @@ def test_what_is_no_text_is_said_as_python_says_it(imports: bytes, source: bytes
     assert (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
 
 
+LOADER = """\
+import importlib.machinery, importlib.util, inspect
+import numpy
+
+class Own(importlib.machinery.SourceFileLoader):
+    def get_code(self, fullname):
+        code = super().get_code(fullname)
+        print(fullname, code.co_name)
+        return code
+
+usual = importlib.machinery.SourceFileLoader.get_code
+print(usual.__name__, usual.__qualname__, inspect.isfunction(usual), inspect.signature(usual), usual.__doc__)
+loader = Own("other", "other.py")
+spec = importlib.util.spec_from_file_location("other", "other.py", loader=loader)
+spec.loader.exec_module(importlib.util.module_from_spec(spec))
+print(type(loader.get_code).__name__, loader.get_code.__name__, usual(loader, "other").co_names)
+"""
+
+
+def test_what_loads_files_looks_as_it_did(tmp_path: Path) -> None:
+    (tmp_path / "loads.py").write_text(LOADER)
+    (tmp_path / "other.py").write_text("import numpy\nprint(numpy.ones(2))\n")
+    plain, ours = run("loads.py", cwd=tmp_path), run("-m", "dynamo_lite", "run", "-q", "loads.py", cwd=tmp_path)
+    assert (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, 0)
+
+
 def test_quiet_and_disabled_runs_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "computes.py").write_text(PROGRAMS["computes"])
     assert run("-m", "dynamo_lite", "run", "-q", "computes.py", cwd=tmp_path).stderr == ""
