@@ -67,6 +67,49 @@ def row(x: Any) -> Any:
     return y + y.T
 
 
+def rotated(x: Any) -> Any:
+    return (np.eye(2) * x[0] + np.outer(x[:2], x[2:])) @ x[:2], np.eye(len(x)) + x, np.identity(2, int)
+
+
+def stiffness(x: Any) -> Any:
+    a, b = x[0] / x[1], x[2]
+    k = [[a, 0, 0, -a, 0, 0], [0, 12, b, 0, -12, b], [0, b, 4, 0, -b, 2], [-a, 0, 0, a, 0, 0]]
+    turn = np.array([*k, [0, -12, -b, 0, 12, -b], [0, b, 2, 0, -b, 4]])
+    return turn.T @ (turn * x[3]), np.array([[1, 2], [3, 4]]) * x.sum()
+
+
+def like_a_part(x: Any) -> Any:
+    y = x * x.sum()
+    e = np.zeros_like(y[1:])
+    e[0] = np.copysign(np.sqrt(y @ y), y[0])
+    return y[1:] + e, np.cross(y[1:], x[:3]) * 2.0, np.ones_like(x[::2]) * x.sum()
+
+
+def chosen(x: Any) -> Any:
+    n = np.sqrt((x * x).sum())
+    if n < 1e-3:  # noqa: SIM108
+        y = np.zeros(len(x))
+    else:
+        y = x / n
+    return y * n, y[1:] + y[0]
+
+
+def chosen_twice(x: Any) -> Any:
+    y = (x * x.sum() if x[1] > 2.25 else np.ones(len(x))) if x[0] < 1.75 else x + np.arange(4.0)
+    return y, y.sum()
+
+
+def written(x: Any) -> Any:
+    y = x * 2.0
+    if x[0] > 1.25:
+        x[1] = 3.0
+        y[2] = -1.0
+        z = y + x
+    else:
+        z = x - x.sum()
+    return z, y
+
+
 # Where the order of axes, or whose memory it is, may be another than what a routine makes: these keep their steps.
 def turned(x: Any) -> Any:
     y = x.reshape(2, 2)
@@ -82,8 +125,26 @@ def shown(x: Any) -> Any:
     return np.ravel(x), x * x.sum()
 
 
-HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row]
-FUNCTIONS = [*HAVE, turned, viewed, shown]
+def one_or_the_other(x: Any) -> Any:
+    y = x * 2.0 if x[0] < 1.25 else x
+    return y + 1.0, y
+
+
+def two_of_one(x: Any) -> Any:
+    if x[0] > 1.25:
+        y = x * 2.0
+        z = y[1:]
+    else:
+        y = x + 1.0
+        z = x[1:] * 2.0
+    z += 1.0
+    return y, z * x.sum()
+
+
+HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row, rotated, stiffness, chosen]
+HAVE += [like_a_part, chosen_twice, written]
+OTHERS = [turned, viewed, shown, one_or_the_other, two_of_one]
+FUNCTIONS = [*HAVE, *OTHERS]
 ARRAYS: dict[str, Callable[[], Any]] = {
     "packed": lambda: np.array([1.5, 2.5, 3.5, 0.5]),
     "spread": lambda: np.arange(12.0)[1::3],
@@ -139,7 +200,7 @@ def test_they_get_a_routine(function: Callable[..., Any], at_once: None) -> None
     assert fast.stats()["declines"] == 0  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("function", [turned, viewed, shown], ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", OTHERS, ids=lambda function: function.__name__)
 def test_others_keep_their_steps(function: Callable[..., Any], at_once: None) -> None:
     fast = dynamo_lite.compile(function)
     for _ in range(3):

@@ -18,6 +18,7 @@ from dynamo_lite.capture.arrays.written import is_loop_result, root_of
 from dynamo_lite.capture.branches.choices import as_number_here, data_condition
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.call_rules import Args, Kwargs, Rule, call, only, rule
+from dynamo_lite.capture.calls.folding import python_result
 from dynamo_lite.capture.handlers.containers import get_item, set_item
 from dynamo_lite.capture.handlers.operators import compare
 from dynamo_lite.capture.machine import Machine, as_constant
@@ -34,7 +35,7 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.scalar import kind_of, make
+from dynamo_lite.graph.scalar import is_symbolic, kind_of, make
 from dynamo_lite.ops.shapes import broadcast
 
 
@@ -106,6 +107,33 @@ def _kron(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     shapes = zip(*(matrix.node.array_type.shape for matrix in matrices), strict=True)
     sizes: Args = [machine.tracer.number(make("mul", one, other)) for one, other in shapes]
     return numpy_rules.call_method(machine, product, "reshape", sizes, {})
+
+
+@rule(np.cross)
+def _cross(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Along other axes than the last: of views with these axes behind the others, and a view of the result."""
+    given = _by_name("np.cross", "a b axisa axisb axisc axis", args, kwargs)
+    axes = [as_constant(machine, given.pop(name, ConstantValue(None, -1))) for name in ("axisa", "axisb", "axisc")]
+    axis = as_constant(machine, given.pop("axis", ConstantValue(None, None)))
+    *of_operands, of_result = axes if axis is None else [axis] * 3
+    operands = [machine.realised(given[name]) for name in ("a", "b") if name in given]
+    if len(operands) == 2:
+        operands = [_axis_last(machine, one, place) for one, place in zip(operands, of_operands, strict=True)]
+    result = _called(machine, np.cross, *operands)
+    return _axis_last(machine, result, of_result, back=True)
+
+
+def _axis_last(machine: Machine, array: Value, axis: Any, back: bool = False) -> Value:
+    """The array with that axis behind all others, or, back, with the last one in its place."""
+    if axis == -1:
+        return array
+    ndim = array.node.array_type.ndim if isinstance(array, ArrayValue) else 0
+    if type(axis) is not int or not -ndim <= axis < ndim:
+        raise Break("op-without-rule", "np.cross in this form")
+    order = list(range(ndim))
+    order.insert(axis % ndim, order.pop()) if back else order.append(order.pop(axis))
+    assert isinstance(array, ArrayValue)
+    return numpy_rules.call_method(machine, array, "transpose", [ConstantValue(None, place) for place in order], {})
 
 
 @rule(np.fill_diagonal)
@@ -405,6 +433,27 @@ def _require_all(machine: Machine, truths: Value) -> None:
     if condition is None:
         raise Break("op-without-rule", "a condition that is no data")
     machine.tracer.require(as_number_here(machine, condition))
+
+
+_EXAMPLES: dict[str, bool | int | float] = {"bool": False, "int": 0, "float": 0.0}
+
+
+@rule(np.result_type)
+def _result_type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Of numbers of Python's that only the call knows the kinds alone count (NEP 50), as in np.mgrid."""
+    operands: list[Any] = []
+    for arg in args:
+        value = machine.realised(arg)
+        number = as_scalar(value)
+        if isinstance(value, ArrayValue):
+            operands.append(value.node.array_type.dtype)
+        elif number is not None and is_symbolic(number):
+            operands.append(_EXAMPLES[kind_of(number)])
+        else:
+            operands.append(as_constant(machine, value))
+    if kwargs or not operands or any(isinstance(one, str) for one in operands):  # some names are deprecated
+        raise Break("op-without-rule", "np.result_type in this form")
+    return python_result(np.result_type, *operands)
 
 
 @rule(np.choose)
