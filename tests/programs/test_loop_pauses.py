@@ -685,8 +685,9 @@ def conditions(seed: int) -> str:
         [f"({line}) % {rng.randint(2, 9)} == {rng.randint(-1, 5)}", f"({line}) % k == {rng.randint(0, 2)}",
          f"{line} == {rng.randint(-9, 20)}", f"{line} == n - {rng.randint(0, 9)}", f"not i % {rng.randint(3, 9)}",
          f"{line} > n - {rng.randint(1, 5)}", f"i // 7 == {rng.randint(0, 3)}", f"i * 0.5 == {rng.randint(0, 12)}",
-         f"{line} {order} {rng.randint(-60, 90)}", f"{line} {order} n - k * {rng.randint(-3, 3)}", f"i * i {order} 3 * n",
-         f"i + {2**63 - 30} {order} {2**62}", f"i & {rng.choice([3, 7])} == 2", f"(i - 40) % -{rng.randint(2, 9)} == -1"]
+         f"{line} {order} {rng.randint(-60, 90)}", f"{line} {order} n - k * {rng.randint(-3, 3)}",
+         f"i * i {order} 3 * n", f"i + {2**63 - 30} {order} {2**62}", f"i & {rng.choice([3, 7])} == 2",
+         f"(i - 40) % -{rng.randint(2, 9)} == -1"]
     )  # fmt: skip
     return one if rng.random() < 0.5 else f"{one} {rng.choice(['and', 'or'])} {conditions(seed + 1000)}"
 
