@@ -67,6 +67,22 @@ dl_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }
 
+/* The trial of calls with arrays of that size: its own, or the first that nobody has. Where there are more sizes than
+   trials, a new one takes the place of another, of which what was saved stays. */
+static DlTrial *
+trial_of_size(DlTrial *trials, uint32_t size)
+{
+    for (int i = 1; i < DL_SIZE_CLASSES; i++) {
+        if (trials[i].size == size || trials[i].size == 0) {
+            trials[i].size = size;
+            return &trials[i];
+        }
+    }
+    DlTrial *trial = &trials[1 + size % (DL_SIZE_CLASSES - 1)];
+    *trial = (DlTrial){.size = size, .doubtful = trial->doubtful, .saved = trial->saved};
+    return trial;
+}
+
 DlTrial *
 dl_trial_of(DlTrial *trials, PyObject *const *slots, Py_ssize_t n)
 {
@@ -77,7 +93,7 @@ dl_trial_of(DlTrial *trials, PyObject *const *slots, Py_ssize_t n)
             magnitudes += (unsigned)(64 - __builtin_clzll((uint64_t)PyArray_SIZE((PyArrayObject *)slots[i]) | 1)) / 2;
         }
     }
-    return &trials[n_arrays == 0 ? 0 : 1 + magnitudes % (DL_SIZE_CLASSES - 1)]; /* the first: calls without arrays */
+    return n_arrays == 0 ? &trials[0] : trial_of_size(trials, 1 + magnitudes); /* the first: calls without arrays */
 }
 
 /* Let one more call count in a mean: the latest eight about as much as all before, and no outlier for long. */

@@ -42,6 +42,7 @@ dl_longer(double last, double first, double longest)
 
 /* What is known of the time that calls take, for arrays of about one size; nanoseconds. */
 typedef struct {
+    uint32_t size;                /* of the arrays, as a power of about 4; 0: of none yet */
     uint32_t n_plain, n_compiled; /* calls timed since the last verdict */
     double plain, compiled;       /* means, in which the latest calls count most; kept from one verdict to the next */
     double least_plain, least_compiled; /* of those since the last verdict */
@@ -59,7 +60,7 @@ typedef struct {
     double excess;                /* what plain ones show more than they take where the system is asked, too, for timing */
 } DlTrial;
 
-enum { DL_SIZE_CLASSES = 8 };
+enum { DL_SIZE_CLASSES = 12 };
 
 /* The trials of one code object. */
 typedef struct {

@@ -202,6 +202,30 @@ def test_sizes_are_told_apart() -> None:
     assert log == ["plain", "compiled"]
 
 
+@pytest.mark.parametrize("other", [1, 4**7, 4**10])
+def test_all_sizes_are_told_apart(other: int) -> None:
+    log: list[str] = []
+    seconds = {"plain": QUICK, "compiled": SLOW}
+    fast = made(seconds, seconds, log)
+    for _ in range(40):
+        fast(np.zeros(other))
+    seconds["plain"], seconds["compiled"] = SLOW, QUICK
+    log.clear()
+    for _ in range(40):
+        fast(np.zeros(100))
+    assert log.count("plain") < 5
+
+
+def test_of_very_many_sizes_the_latest_count() -> None:
+    log: list[str] = []
+    fast = made(QUICK / 10, QUICK, log)
+    for _ in range(3):
+        for power in range(20):
+            fast(np.zeros(2**power, np.int8))
+    rows = _C.trials(fast.fn, fast.on_miss)
+    assert 0 < len(rows) < 20
+
+
 @pytest.mark.parametrize("size", [1, 10, 40_000, 65_536])
 def test_calls_without_arrays_are_told_from_those_with_some(size: int) -> None:
     log: list[str] = []
