@@ -505,7 +505,17 @@ class VectorBuilder(StepBuilder):
             nodes, _ = self.inside(lambda: run(list(places)))
             self.nodes.append(If(some, nodes))
             return
-        row = Value(self.name("row"), INT64)
+        together = self.lie_together(places, cells)
+        if len(lengths) > 2 and together is not None:
+            merged, _ = self.inside(lambda: self.sweep(self.with_two_as_one(places), run, ndim))
+            apart, _ = self.inside(lambda: self.sweep_each(places, run, ndim))
+            self.nodes.append(If(together, merged, apart))
+        else:
+            self.sweep_each(places, run, ndim)
+
+    def sweep_each(self, places: Sequence[Array], run: Callable[[list[Array]], None], ndim: int) -> None:
+        """sweep() with the parts along the first axis, one after another."""
+        lengths, row = places[-1].sizes, Value(self.name("row"), INT64)
 
         def each() -> None:
             index = [row]
@@ -520,6 +530,33 @@ class VectorBuilder(StepBuilder):
 
         nodes, _ = self.inside(each)
         self.nodes.append(For(row, lengths[0].value, nodes))
+
+    def lie_together(self, places: Sequence[Array], cells: Sequence[bool]) -> Value | None:
+        """Whether the last two axes of all these arrays are one, as those of the channels and pixels of a row of an
+        image: where the elements of the last axis end, its next ones begin. None: certainly not."""
+        result = self.constant(np.dtype(np.bool_), True)
+        for place, cell in zip(places, cells, strict=True):
+            outer, inner = place.strides[-2:]
+            if cell or outer.number == inner.number == 0:
+                continue
+            if 0 in (outer.number, inner.number):
+                return None
+            same = self.op("equal", outer, self.op("multiply", inner, place.sizes[-1].value))
+            result = self.op("logical_and", result, same) if result.number is None else same
+        return result
+
+    def with_two_as_one(self, places: Sequence[Array]) -> list[Array]:
+        """These arrays with their last two axes as one."""
+        length = self.total(places[-1].sizes[-2:])
+        return [
+            replace(
+                place,
+                sizes=(*place.sizes[:-2], length),
+                strides=(*place.strides[:-2], place.strides[-1]),
+                axes=(*place.axes[:-2], frozenset()),
+            )
+            for place in places
+        ]
 
     def total(self, lengths: Sequence[Number]) -> Number:
         """How many elements an array has, which is not long."""
