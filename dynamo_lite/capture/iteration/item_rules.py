@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import itertools
 import operator
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite.capture.calls import numpy_rules
-from dynamo_lite.capture.calls.call_rules import Args, Kwargs, only, positional, rule
-from dynamo_lite.capture.iteration.iterators import iterate
+from dynamo_lite.capture.calls.call_rules import Args, Kwargs, Rule, only, positional, rule
+from dynamo_lite.capture.calls.folding import check_items
+from dynamo_lite.capture.iteration.iterators import drain, iterate
 from dynamo_lite.capture.iteration.numbered import RULED, goes_over_arrays, item_at, numbering
 from dynamo_lite.capture.lists.columns import open_long
 from dynamo_lite.capture.machine import Machine, as_constant
@@ -81,11 +83,59 @@ def _is_at_least(machine: Machine, number: Scalar | None, least: int) -> bool:
 def _product_rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     repeat = as_constant(machine, kwargs["repeat"]) if "repeat" in kwargs else 1
     pools = args * repeat if type(repeat) is int and 0 < repeat <= 8 else []
-    if not kwargs.keys() <= {"repeat"} or not pools or not all(isinstance(arg, RangeValue) for arg in pools):
+    if not kwargs.keys() <= {"repeat"} or not pools:
         raise Break("c-function", "itertools.product")
+    if not all(isinstance(arg, RangeValue) for arg in pools):
+        return _known_tuples(machine, _repeated_product, repeat, args)
     if repeat == 1:
         return _made(machine, "product", itertools.product, args, pools)
     return _made(machine, "product", _repeated_product, [ConstantValue(None, repeat), *args], pools)
+
+
+def _known_tuples(machine: Machine, function: Any, number: int, args: Args) -> Value:
+    """function(number, *args), where all items of the arguments are known, and with them all tuples of such items.
+
+    The arguments are gone through when the iterator is made, so that it is tuples of their items that it is made of."""
+    pools = [drain(machine, arg) for arg in args]
+    count = prod(map(len, pools)) if function is _repeated_product else len(pools[0])
+    check_items(count**number)
+    items: list[Value] = [SequenceValue(None, tuple, list(one)) for one in function(number, *pools)]
+    tuples = [SequenceValue(None, tuple, pool) for pool in pools]
+    return IteratorValue(None, CallValue(None, function, [ConstantValue(None, number), *tuples]), items)
+
+
+def _combinations(number: int, pool: Any) -> Any:
+    return itertools.combinations(pool, number)
+
+
+def _with_replacement(number: int, pool: Any) -> Any:
+    return itertools.combinations_with_replacement(pool, number)
+
+
+def _permutations(number: int, pool: Any) -> Any:
+    return itertools.permutations(pool, number)
+
+
+_OF_SO_MANY = {
+    itertools.combinations: _combinations,
+    itertools.combinations_with_replacement: _with_replacement,
+    itertools.permutations: _permutations,
+}
+
+
+def _of_so_many(function: Any) -> Rule:
+    def made(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        pool, number = positional(args, kwargs, 2)
+        known = as_constant(machine, number)
+        if type(known) is not int or not 0 <= known <= 8:
+            raise Break("c-function", f"itertools.{function.__name__}")
+        return _known_tuples(machine, _OF_SO_MANY[function], known, [pool])
+
+    return made
+
+
+for _function in _OF_SO_MANY:
+    rule(_function)(_of_so_many(_function))
 
 
 def _repeated_product(repeat: int, *args: Any) -> Any:
