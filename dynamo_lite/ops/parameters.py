@@ -253,7 +253,9 @@ def static_float(value: Any) -> float:
 
 
 def open_float(value: Any) -> Scalar:
-    """`value` as a float, maybe one that only the call knows."""
+    """`value` as a float, maybe one that only the call knows, or an int that any float dtype holds."""
+    if type(value) is int and abs(value) <= 1 << 10:
+        return value
     return value if is_symbolic(value) and kind_of(value) == "float" else static_float(value)
 
 

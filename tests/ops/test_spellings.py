@@ -193,6 +193,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "conj": (lambda z, x: (z.conj(), x.conj(), x.conjugate() is x, np.conj(x)), (Z, A)),
     "view": (lambda x: (x.view(), x[1:].view(float)), (A,)),
     "isclose": (lambda x, y: (np.isclose(x, y), np.isclose(x, 1.0), np.isclose(x[0, 0], 1, atol=0.5)), (A, B)),
+    "isclose by whole margins": (lambda x, y: (np.isclose(x, y, rtol=0, atol=1), np.isclose(x, 1.0, 1, 0)), (A, B)),
     "nan_to_num": (lambda x: (np.nan_to_num(x / 0), np.nan_to_num(x, nan=1.0)), (A,)),
     "partition": (lambda x: (np.partition(x, 1), np.argpartition(x, 2, axis=0)), (A,)),
     "diag": (lambda v: (np.diag(v), np.diag(v, k=1)), (V,)),

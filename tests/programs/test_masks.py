@@ -609,6 +609,31 @@ def test_values_of_bools_by_a_mask(backend: str) -> None:
     )
 
 
+def store_into_bools(rest: Any, found: Any, value: bool) -> Any:
+    rest[found] = value
+    return rest, rest.sum()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_bools_from_outside_by_a_mask_from_outside(backend: str) -> None:
+    """Which may be one array, or share memory: then the program declines."""
+
+    def made(apart: int, flags: Any) -> Any:
+        return flags[apart : apart + 100], flags[:100], False
+
+    flags = rng(0).random(300) < 0.5
+    report = require_equal(
+        store_into_bools,
+        lambda: made(100, flags.copy()),
+        variants=[lambda: made(0, flags.copy()), lambda: (*made(150, flags.copy())[:2], True)],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        calls=2,
+    )
+    stats = report.compiled.stats()
+    assert stats["breaks"] == 0 and stats["native_calls"]
+
+
 def masked_loop(x: Any, n: int) -> Any:
     seen = np.zeros(x.shape, bool)
     for i in range(n):

@@ -1,4 +1,4 @@
-"""Masks beside numbers, slices and an ellipsis, ``x[1:, mask, k]``: what is selected, and what is stored."""
+"""Masks beside numbers, slices, new axes and an ellipsis, ``x[1:, mask, k]``: what is selected, and what is stored."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ def random_key(choose: random.Random) -> tuple[str, int, int, int]:
         key.insert(choose.randint(0, len(key)), "...")
     while choose.random() < 0.5 and key[-1] == ":":
         key.pop()
+    while choose.random() < 0.3:
+        key.insert(choose.randint(0, len(key)), "None")
     return ", ".join(key), ndim, first, covered
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(60))
 def test_random(seed: int) -> None:
     choose, draw = random.Random(seed), np.random.default_rng(seed)
     key, ndim, first, covered = random_key(choose)

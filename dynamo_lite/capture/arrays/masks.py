@@ -36,11 +36,11 @@ class Selection:
 
 
 def selection(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> Selection | None:
-    """What an index of `x` selects by one mask, beside numbers, slices and an ellipsis, or None.
+    """What an index of `x` selects by one mask, beside numbers, slices, new axes and an ellipsis, or None.
     Raises OpError where a number or a slice has no rule.
 
     ``x[1:, mask, k]`` is ``x[1:, ..., k]`` with the mask's axes in front, by the mask; the axis that this makes goes
-    behind that of ``1:``.
+    behind that of ``1:``. So is ``x[mask, None]`` the view ``x[:, None]`` by the mask.
     """
     places = [place for place, entry in enumerate(index) if ops.masks.is_mask(entry)]
     others = [entry for entry in index if entry is not ... and not ops.masks.is_mask(entry)]
@@ -48,7 +48,7 @@ def selection(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> Selection | No
         return None
     mask = index[places[0]]
     covered = mask.array_type.ndim
-    used = covered + len(others)
+    used = covered + sum(entry is not None for entry in others)
     if used > x.array_type.ndim:
         return None
     if places[0] == 0 and all(entry == _WHOLE for entry in others):
@@ -60,8 +60,8 @@ def selection(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> Selection | No
     for entry in index:
         taken = [_WHOLE] * covered if entry is mask else rest if entry is ... else [entry]
         if entry is mask:
-            first = sum(isinstance(one, slice) for one in basic)
-        kept = entry is ... or isinstance(entry, slice)
+            first = sum(one is None or isinstance(one, slice) for one in basic)
+        kept = entry is None or entry is ... or isinstance(entry, slice)
         if kept and True not in selects:
             before += len(taken)
         selects.append(not kept)
@@ -103,9 +103,9 @@ def instead_of_places(tracer: Tracer, x: Node, index: tuple[Any, ...]) -> tuple[
 
 
 def _is_plain(entry: Any) -> bool:
-    """Whether it is a slice or a number, which says nothing of the size of what is selected."""
+    """Whether it is a slice, a number or a new axis, which says nothing of the size of what is selected."""
     is_int = isinstance(entry, np.integer) or (is_scalar(entry) and kind_of(entry) == "int")
-    return is_int or isinstance(entry, slice)
+    return is_int or entry is None or isinstance(entry, slice)
 
 
 def _node(found: Any) -> Node:
@@ -166,8 +166,16 @@ def require_another(tracer: Tracer, target: Node, mask: Node) -> None:
     """OpError where a store into bools may change the mask, of which NumPy reads parts after it has written others."""
     if target.array_type.dtype.kind == "b":
         places = {node: place for place, node in enumerate(tracer.graph.nodes)}
-        if not _disjoint(origins(target), origins(mask), places):
+        memory = origins(target), origins(mask)
+        if not _disjoint(*memory, places) and not _lie_apart(tracer, *memory):
             raise ops.OpError("a masked store into bools, which may be the mask itself")
+
+
+def _lie_apart(tracer: Tracer, written: set[Node], other: set[Node]) -> bool:
+    """Whether these are two inputs of the segment's own graph: its program declines where one that it writes shares
+    memory with another (csrc/program/overlap.c)."""
+    inputs = all(node.kind is NodeKind.INPUT for node in written | other)
+    return inputs and not tracer.regions and written.isdisjoint(other)
 
 
 def count_nonzero(tracer: Tracer, x: Node) -> Symbol:
