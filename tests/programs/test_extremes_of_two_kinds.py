@@ -37,6 +37,11 @@ def of_a_kind(x: Array, f: float) -> Any:
     return max(x[0], x[1]), min(x[0], f) < 0.0
 
 
+def counted(x: Array, f: float) -> Any:
+    number = max((x > f).sum(), 1)
+    return x / number, number, min(max(x[0], 0), 1.0)
+
+
 def in_a_callee(x: Array, f: float) -> Any:
     return x * at_least(x, f) + at_most(x, f)
 
@@ -108,5 +113,19 @@ def test_one_graph(fn: Any) -> None:
 def test_big_arrays_go_on_in_a_graph_of_their_own() -> None:
     """Both branches would compute them, and nothing be fused across these."""
     fast = dynamo_lite.compile(goes_on, options=OPTIONS)
-    fast(np.arange(1.0, 5000.0), 0.5)
+    fast(np.arange(1.0, 5000.0, dtype=np.float32), 0.5)
     assert fast.stats()["breaks"] == 1, fast.explain()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [goes_on, at_least, a_constant, counted])
+def test_big_arrays_of_doubles_are_computed_once(fn: Any, backend: str) -> None:
+    report = require_equal(
+        fn,
+        lambda: (np.arange(1.0, 5000.0), 0.5),
+        variants=[lambda: (np.arange(-1.0, 5000.0), 0.5), lambda: (np.zeros(3), 0.5)],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        calls=2,
+    )
+    assert report.compiled.stats()["breaks"] == 0, report.compiled.explain()

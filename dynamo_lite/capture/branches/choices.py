@@ -81,6 +81,7 @@ from dynamo_lite.graph.scalar import (
     symbols_of,
     terms_of,
 )
+from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.parameters import is_supported
 
 GoesOn: TypeAlias = Scalar | Node
@@ -104,7 +105,8 @@ def choose(machine: Machine, condition: GoesOn, first: Value, second: Value) -> 
 def may_choose(machine: Machine, values: list[Value]) -> bool:
     """Whether one of these scalars may be chosen by data. Outside of loops they are of one type, or two, NumPy's and
     Python's, where no big arrays are about: of a value that is one or the other, all that follows is computed in
-    branches, and nothing is fused across these."""
+    branches, and nothing is fused across these. Beside arrays of no single precision a float64 or int64 and a number of
+    Python's mostly are one scalar of NumPy's (numbers/weak_numbers.py)."""
     tracer = machine.tracer
     if tracer.regions:
         return True
@@ -113,9 +115,20 @@ def may_choose(machine: Machine, values: list[Value]) -> bool:
     if all(_alike(values[0], one) for one in values):
         return True
     is_either = any(isinstance(one, EitherValue) for one in values)
-    if tracer.forks is None or len(values) != 2 or is_either:
+    if tracer.forks is None or len(values) != 2:
         return False
-    return stay_small(tracer, tracer.root.inputs)
+    types = [one.type for one in tracer.root.inputs if isinstance(one, Node)]
+    is_narrow = any(isinstance(type_, ArrayType) and type_.dtype.char in "efF" for type_ in types)
+    is_one_scalar = not is_either and not is_narrow and all(map(_is_wide, values))
+    return is_one_scalar or stay_small(tracer, tracer.root.inputs)
+
+
+def _is_wide(value: Value) -> bool:
+    """Whether it is a float64 or int64, or a Python number of that kind."""
+    if isinstance(value, ArrayValue):
+        return value.node.array_type.scalar and value.node.array_type.dtype.char in "dl"
+    number = as_scalar(value)
+    return number is not None and kind_of(number) in ("int", "float")
 
 
 def first_either(machine: Machine, args: list[Value]) -> tuple[int, EitherValue] | None:
