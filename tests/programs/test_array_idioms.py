@@ -50,6 +50,14 @@ def grids(x: Any) -> Any:
     return rows * x + columns, across * 0.5 + down, dense * 2.0, np.mgrid[0:n] * x[:, 0], np.ogrid[0:1:7j]
 
 
+def grids_of_floats(x: Any) -> Any:
+    n, m = x.shape
+    step, width = 1.0 / n, x.shape[1] * 0.5
+    rows, columns = np.mgrid[-width : width : (n + 1) * 1j, 0 : width : m * 1j]
+    kind = np.result_type(step, x.shape[0], np.float32), np.result_type(n * 2, m), np.result_type(x, n, 1j)
+    return rows * columns, np.mgrid[0:1:step, 0:2:0.5].transpose(1, 2, 0) % 1, np.ogrid[0:width:0.25], kind
+
+
 def rolled_parts(x: Any) -> Any:
     y, z = x.copy(), x[0].copy()
     for _ in range(3):
@@ -190,6 +198,7 @@ def static_special(x: Any) -> Any:
 
 FUNCTIONS = [
     grids,
+    grids_of_floats,
     rolls,
     rolled_parts,
     extended_lists,
@@ -236,7 +245,7 @@ def test_rolls_of_axes_with_few_elements(shape: tuple[int, int]) -> None:
     )
 
 
-@pytest.mark.parametrize("fn", [grids, rolls, extended_lists, selects, bool_masks, parts, scalar_types, static_special])
+@pytest.mark.parametrize("fn", [grids, grids_of_floats, rolls, extended_lists, selects, bool_masks, parts, scalar_types, static_special])
 def test_one_program(fn: Any) -> None:
     fast = dynamo_lite.compile(fn, options=OPTIONS)
     with np.errstate(invalid="ignore"):

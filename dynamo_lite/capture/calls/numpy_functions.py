@@ -18,6 +18,7 @@ from dynamo_lite.capture.arrays.written import is_loop_result, root_of
 from dynamo_lite.capture.branches.choices import as_number_here, data_condition
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.call_rules import Args, Kwargs, Rule, call, only, rule
+from dynamo_lite.capture.calls.folding import python_result
 from dynamo_lite.capture.handlers.containers import get_item, set_item
 from dynamo_lite.capture.handlers.operators import compare
 from dynamo_lite.capture.machine import Machine, as_constant
@@ -34,7 +35,7 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.scalar import kind_of, make
+from dynamo_lite.graph.scalar import is_symbolic, kind_of, make
 from dynamo_lite.ops.shapes import broadcast
 
 
@@ -405,6 +406,27 @@ def _require_all(machine: Machine, truths: Value) -> None:
     if condition is None:
         raise Break("op-without-rule", "a condition that is no data")
     machine.tracer.require(as_number_here(machine, condition))
+
+
+_EXAMPLES: dict[str, bool | int | float] = {"bool": False, "int": 0, "float": 0.0}
+
+
+@rule(np.result_type)
+def _result_type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Of numbers of Python's that only the call knows the kinds alone count (NEP 50), as in np.mgrid."""
+    operands: list[Any] = []
+    for arg in args:
+        value = machine.realised(arg)
+        number = as_scalar(value)
+        if isinstance(value, ArrayValue):
+            operands.append(value.node.array_type.dtype)
+        elif number is not None and is_symbolic(number):
+            operands.append(_EXAMPLES[kind_of(number)])
+        else:
+            operands.append(as_constant(machine, value))
+    if kwargs or not operands:
+        raise Break("op-without-rule", "np.result_type in this form")
+    return python_result(np.result_type, *operands)
 
 
 @rule(np.choose)
