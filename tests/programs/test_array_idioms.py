@@ -245,7 +245,10 @@ def test_rolls_of_axes_with_few_elements(shape: tuple[int, int]) -> None:
     )
 
 
-@pytest.mark.parametrize("fn", [grids, grids_of_floats, rolls, extended_lists, selects, bool_masks, parts, scalar_types, static_special])
+ONE_PROGRAM = [grids, grids_of_floats, rolls, extended_lists, selects, bool_masks, parts, scalar_types, static_special]
+
+
+@pytest.mark.parametrize("fn", ONE_PROGRAM)
 def test_one_program(fn: Any) -> None:
     fast = dynamo_lite.compile(fn, options=OPTIONS)
     with np.errstate(invalid="ignore"):

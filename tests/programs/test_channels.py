@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from dynamo_lite.backends.kernels.functions import routine_of
 
 import dynamo_lite

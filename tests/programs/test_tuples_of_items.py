@@ -40,7 +40,8 @@ def changed_meanwhile(x: Any) -> Any:
     items = [1.0, 2.0]
     left = product(items, "ab")
     items.append(3.0)
-    return list(left), x * items[2], list(combinations([], 0)), list(combinations(items, 4)), list(permutations("ab", 0))
+    few = list(combinations([], 0)), list(combinations(items, 4)), list(permutations("ab", 0))
+    return list(left), x * items[2], few
 
 
 def handed_out(x: Any) -> Any:
