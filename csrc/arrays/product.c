@@ -148,6 +148,16 @@ pack_vector(npy_intp size, npy_intp itemsize, char **data, npy_intp *stride, cha
     return 0;
 }
 
+static void
+give_back(char *const *memory, const npy_intp *taken)
+{
+    for (int i = 0; i < 2; i++) {
+        if (memory[i] != NULL) {
+            dl_scratch_give(memory[i], taken[i]);
+        }
+    }
+}
+
 /* np.dot of vectors of one element, which NumPy multiplies itself: 0, or 2 where two NaNs meet, of which it keeps the one
  * or the other, and for complex numbers. */
 static DlStatus
@@ -196,12 +206,39 @@ multiply_vectors(const Loop *loop, const PyArray_Descr *descr, char **args, cons
         && pack_vector(n, itemsize, &args[1], &strides[5], &memory[1], &taken[1]) == 0) {
         status = multiply(loop, descr->type_num, args, sizes, strides);
     }
-    for (int i = 0; i < 2; i++) {
-        if (memory[i] != NULL) {
-            dl_scratch_give(memory[i], taken[i]);
-        }
-    }
+    give_back(memory, taken);
     return status;
+}
+
+/* What np.dot of matrices hands BLAS as it is stays so; what NumPy copies before, a matrix that does not lie packed or a
+ * vector that BLAS does not take, is copied as well, in C order, into memory that is to be given back. 0, 1 where only the
+ * call will do, or -1 with MemoryError. NB: a matrix of one row or column is a vector to NumPy, which it does not copy. */
+static DlStatus
+pack_operand(npy_intp rows, npy_intp columns, npy_intp itemsize, char **data, npy_intp *row, npy_intp *column,
+             char **memory, npy_intp *taken)
+{
+    if (is_blas_operand(rows, columns, *row, *column, itemsize)) {
+        return 0;
+    }
+    if (rows == 1 && *row == 0) {
+        return pack_vector(columns, itemsize, data, column, memory, taken);
+    }
+    if (columns == 1 && *column == 0) {
+        return pack_vector(rows, itemsize, data, row, memory, taken);
+    }
+    if (rows < 2 || columns < 2) {
+        return 1;
+    }
+    *memory = dl_scratch_take(rows * columns * itemsize, taken);
+    if (*memory == NULL) {
+        return -1;
+    }
+    npy_intp shape[2] = {rows, columns}, from[2] = {*row, *column}, to[2] = {columns * itemsize, itemsize};
+    dl_copy_strided(*memory, to, *data, from, 2, shape, itemsize);
+    *data = *memory;
+    *row = to[0];
+    *column = to[1];
+    return 0;
 }
 
 /* Whether np.dot of such vectors is matmul's product, with more than one element; it has another way for integers. */
@@ -249,15 +286,21 @@ dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_intp m, npy
     if (loop == NULL || n != b_rows) {
         return 1;
     }
-    npy_intp itemsize = PyDataType_ELSIZE(((PyArrayMethod_Context *)loop->words[2])->descriptors[0]);
-    if (is_dot && !(n > 1 && is_blas_operand(m, n, a_row, a_column, itemsize) && is_blas_operand(n, p, b_row, b_column, itemsize))) {
-        return 1;
+    npy_intp itemsize = PyDataType_ELSIZE(((PyArrayMethod_Context *)loop->words[2])->descriptors[0]), taken[2];
+    char *args[3] = {a, b, result}, *memory[2] = {NULL, NULL};
+    DlStatus status = !is_dot     ? 0
+                      : n > 1 ? pack_operand(m, n, itemsize, &args[0], &a_row, &a_column, &memory[0], &taken[0])
+                              : 1;
+    if (status == 0 && is_dot) {
+        status = pack_operand(n, p, itemsize, &args[1], &b_row, &b_column, &memory[1], &taken[1]);
     }
-    char *args[3] = {a, b, result};
-    npy_intp sizes[4] = {1, m, n, p};
-    npy_intp strides[9] = {[3] = m == 1 ? 0 : a_row,        [4] = n == 1 ? 0 : a_column, [5] = n == 1 ? 0 : b_row,
-                           [6] = p == 1 ? 0 : b_column,     [7] = m == 1 ? 0 : p * itemsize, [8] = p == 1 ? 0 : itemsize};
-    DlStatus status = multiply(loop, type_num, args, sizes, strides);
+    if (status == 0) {
+        npy_intp sizes[4] = {1, m, n, p};
+        npy_intp strides[9] = {[3] = m == 1 ? 0 : a_row,        [4] = n == 1 ? 0 : a_column, [5] = n == 1 ? 0 : b_row,
+                               [6] = p == 1 ? 0 : b_column,     [7] = m == 1 ? 0 : p * itemsize, [8] = p == 1 ? 0 : itemsize};
+        status = multiply(loop, type_num, args, sizes, strides);
+    }
+    give_back(memory, taken);
     if (status < 0) {
         PyErr_Clear(); /* plain Python will find out about the memory itself */
     }
