@@ -32,6 +32,7 @@ from dynamo_lite.lower.products import products
 from dynamo_lite.lower.selected import selected
 from dynamo_lite.lower.shift import shift
 from dynamo_lite.lower.short_axes import short_axes
+from dynamo_lite.lower.unravel import unravel
 from dynamo_lite.ops.borders import order_of
 
 __all__ = ["lower"]
@@ -61,6 +62,7 @@ def _lower(result: Graph, orders: Orders) -> None:
     products(result)
     chosen(result)
     assemble(result, orders)
+    unravel(result)
     dead_code(result)
     if orders.lies is None:
         short_axes(result)

@@ -26,6 +26,7 @@ from dynamo_lite.program.build_draws import DrawBuilder
 from dynamo_lite.program.build_lists import as_others, only_read, still_held
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, LEAST, MOST, UINT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import IN_ORDER, Array, Elementwise, Frame, Held, List, NumpyScalar, Point, Random
+from dynamo_lite.program.build_vectors import PRODUCTS
 from dynamo_lite.program.element_ops import BOOL
 from dynamo_lite.program.ir import (
     ANY,
@@ -507,6 +508,7 @@ class _Builder(DrawBuilder):
             elif isinstance(known, np.ndarray):
                 self.table(register, known, frame)
         frame.mark = self.rooms
+        frame.brief = read_before_writes(schedule)
         later = used_later(schedule)
         for place, step in enumerate(schedule.steps):
             frame.later = later.get(place, frozenset())
@@ -580,6 +582,32 @@ def used_later(schedule: Schedule) -> dict[int, frozenset[int]]:
                 found[place] = frozenset(used)
             used |= registers_used(schedule.steps[place])
     return found
+
+
+def read_before_writes(schedule: Schedule) -> frozenset[int]:
+    """The registers with raveled arrays that are read, also by views, before anything is written, and never later."""
+    found: set[int] = set()
+    shown: dict[int, int] = {}
+    written: set[int] = set()  # which were raveled before something was written
+    for step in schedule.steps:
+        for register in registers_used(step):
+            if shown.get(register) in written:
+                found.discard(shown[register])
+        if isinstance(step, View) and step.src in shown:
+            shown[step.dst] = shown[step.src]
+        elif isinstance(step, Call) and step.function is np.ndarray.ravel:
+            found.add(step.dsts[0])
+            shown[step.dsts[0]] = step.dsts[0]
+        elif not _only_reads(step):
+            written |= found
+    handed = {shown.get(output.index) for output in schedule.outputs if isinstance(output, Reg)}
+    return frozenset(found - handed)
+
+
+def _only_reads(step: Step) -> bool:
+    if isinstance(step, Call):
+        return not step.kwargs and (isinstance(step.function, np.ufunc) or step.function in PRODUCTS)
+    return isinstance(step, View | Reduce | Read | Require | Alloc) or (isinstance(step, Map) and not any(step.into))
 
 
 def stays_in_registers(body: Schedule) -> bool:

@@ -147,7 +147,7 @@ class Frame:
     items that their list has as long as they are used. places: indices that were tested, by index and size. told:
     inputs that an append has made objects of, or of what they may be. mark: the first room of the body's own; lent:
     others, of which nobody needs what is there behind the body; later: registers that the steps behind the one at hand
-    use."""
+    use; brief: those with raveled arrays that nobody needs any more once something is written."""
 
     registers: dict[int, Register] = field(default_factory=dict)
     numbers: dict[int, Number] = field(default_factory=dict)
@@ -160,6 +160,7 @@ class Frame:
     mark: int = 0
     lent: frozenset[int] = frozenset()
     later: frozenset[int] = frozenset()
+    brief: frozenset[int] = frozenset()
 
 
 class StepBuilder(ComplexBuilder):

@@ -92,7 +92,8 @@ class VectorBuilder(StepBuilder):
             one = len(source.sizes) == 1
             packed = source.strides[0].number == source.dtype.itemsize if one else source.packed
             if not packed or source.ordered is None:
-                source = self.packed_together(source)
+                is_brief = one and step.dsts[0] in frame.brief
+                source = self.packed_copy(source) if is_brief else self.packed_together(source)
             frame.registers[step.dsts[0]] = self.reshaped(source, (-1,), frame)
         elif step.function is np.ndarray.flatten and step.kwargs == (("order", "C"),) and len(step.args) == 1:
             frame.registers[step.dsts[0]] = self.reshaped(self.copy_of(step.args[0], frame), (-1,), frame)
