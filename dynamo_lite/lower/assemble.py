@@ -61,6 +61,7 @@ def assemble(graph: Graph, orders: Orders) -> None:
         "delete": maker.delete,
         "repeat": maker.repeat,
         "tile": maker.tile,
+        "eye": maker.eye,
         "advanced_index": maker.picked,
         "take": maker.picked,
     }
@@ -158,6 +159,18 @@ class _Assembler:
         whole = (WHOLE,) * (result.ndim - len(outer))
         part = ArrayType(result.dtype, result.shape[len(outer) :])
         return self.filled(node, [(*place, *whole) for place in itertools.product(*map(range, outer))], part)
+
+    def eye(self, node: Node) -> Node | None:
+        """Zeros, into whose diagonal ones are stored."""
+        (rows, columns), dtype = node.array_type.shape, node.array_type.dtype
+        if node.params["k"] != 0 or rows != columns or dtype.kind not in "biuf":
+            return None
+        params = {"shape": (rows, columns), "dtype": dtype, "order": "C"}
+        made = self.graph.add_call("zeros", (), params, node.array_type, node.location)
+        where = {"axes": (0, 1), "offset": 0, "writeable": True}
+        diagonal = self.graph.add_call("diagonal", (made,), where, ArrayType(dtype, (rows,)), node.location)
+        self.store(diagonal, {"b": True, "f": 1.0}.get(dtype.kind, 1), node)
+        return made
 
     def stack(self, node: Node) -> Node | None:
         return self.stacked(node, node.args)

@@ -378,7 +378,7 @@ def _isclose(graph: Graph, node: Node) -> Node | None:
     if any(map(is_symbolic, (rtol, atol))):  # which float32 might not hold
         arrays = (arg for arg in node.args[: 2 - is_number] if isinstance(arg, Node))
         plain_margins &= all(arg.array_type.dtype.char == "d" for arg in arrays)
-    if not floats or not plain_margins or node.array_type.scalar:
+    if not floats or not plain_margins or (node.array_type.scalar and not is_number):
         return None
 
     def call(op: str, *args: Argument) -> Node:
@@ -394,7 +394,8 @@ def _isclose(graph: Graph, node: Node) -> Node | None:
         number = float(y)
         off = make("mul", rtol, abs(number))
         near = call("less_equal", call("absolute", call("subtract", x, number)), make("add", atol, off))
-        return shown(call("bitwise_or", near, call("equal", x, number)))
+        close = call("bitwise_or", near, call("equal", x, number))
+        return close if close.array_type.scalar else shown(close)
     finite = call("isfinite", y)
     known = call("where", finite, y, 0.0)
     margin = call("add", atol, call("multiply", rtol, call("absolute", known)))

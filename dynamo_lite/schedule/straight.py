@@ -109,7 +109,8 @@ def routine_of(schedule: Schedule) -> Loop | None:
 def _is_plain(step: Alloc) -> bool:
     """Whether an array is made by itself, before all that the steps compute."""
     known = step.fill is None or type(step.fill) is int
-    return step.order == "C" and not step.like and known and _is_early(step.shape)
+    in_order = len(step.shape) == 1 or (step.order == "C" and not step.like)
+    return in_order and known and _is_early(step.shape)
 
 
 def _shown(steps: Sequence[Step], saves: Sequence[Save]) -> list[View]:
@@ -259,17 +260,21 @@ class _Segment:
         return True
 
     def takes_choice(self, step: Cond) -> bool:
-        """Note what a choice writes and yields; whether that is NumPy scalars and numbers alone."""
+        """Note what a choice writes and yields; whether that is NumPy scalars, numbers and arrays that it makes."""
         for place in {*step.then.written, *step.orelse.written}:
             target = step.operands[place]
             base = self.base.get(target.index) if isinstance(target, Reg) else None
-            if base not in self.types or not isinstance(target, Reg):
+            if base in self.types and isinstance(target, Reg):
+                self.writes(target.index)
+            elif base not in self.locals:
                 return False
-            self.writes(target.index)
-        if len(step.types) != len(step.dsts) or not all(type_.scalar for type_ in step.types):
+        if len(step.types) != len(step.dsts):
             return False
-        self.scalars.update(step.dsts)
-        self.dtypes.update((dst, type_.dtype) for dst, type_ in zip(step.dsts, step.types, strict=True))
+        for place, (dst, type_) in enumerate(zip(step.dsts, step.types, strict=True)):
+            known = self.of_arrays and self.asks(type_.shape)
+            if not type_.scalar and not (known and all(_makes(way, place) for way in (step.then, step.orelse))):
+                return False
+            self.makes(dst, type_)
         self.own.update((symbol.name, symbol) for symbol in step.yields)
         return True
 
@@ -403,9 +408,37 @@ class _Body:
             return replace(step, src=self.register(step.src))
         if isinstance(step, Cond):
             condition, operands = self.operand(step.condition), tuple(map(self.operand, step.operands))
-            return replace(step, condition=condition, operands=operands, dsts=tuple(map(self.register, step.dsts)))
+            types = tuple(replace(type_, shape=self.scalar(type_.shape)) for type_ in step.types)
+            dsts = tuple(map(self.register, step.dsts))
+            return replace(step, condition=condition, operands=operands, types=types, dsts=dsts)
         assert isinstance(step, Require)
         return replace(step, condition=self.scalar(step.condition))
+
+
+def _makes(way: Schedule, place: int) -> bool:
+    """Whether an output of a branch is an array that is made there, and no other output shows it."""
+    sources: dict[int, int] = {}
+    made: set[int] = set()
+    for step in way.steps:
+        match step:
+            case View():
+                sources[step.dst] = step.src
+            case Alloc() | Reduce():
+                made.add(step.dst)
+            case Map():
+                made.update(out for out, into in zip(step.outs, step.into, strict=True) if not into)
+            case Call() if isinstance(step.function, np.ufunc):
+                made.update(step.dsts)
+            case Cond():
+                ways = step.then, step.orelse
+                made.update(dst for i, dst in enumerate(step.dsts) if all(_makes(one, i) for one in ways))
+    roots = []
+    for output in way.outputs:
+        register = output.index if isinstance(output, Reg) else -1
+        while register in sources:
+            register = sources[register]
+        roots.append(register)
+    return roots[place] in made and roots.count(roots[place]) == 1
 
 
 def _results(kernel: Kernel) -> list[DType]:

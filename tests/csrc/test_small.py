@@ -67,6 +67,38 @@ def row(x: Any) -> Any:
     return y + y.T
 
 
+def rotated(x: Any) -> Any:
+    return (np.eye(2) * x[0] + np.outer(x[:2], x[2:])) @ x[:2], np.eye(len(x)) + x, np.identity(2, int)
+
+
+def chosen(x: Any) -> Any:
+    n = np.sqrt((x * x).sum())
+    if n < 1e-3:  # noqa: SIM108
+        y = np.zeros(len(x))
+    else:
+        y = x / n
+    return y * n, y[1:] + y[0]
+
+
+def chosen_twice(x: Any) -> Any:
+    if x[0] < 1.75:
+        y = x * x.sum() if x[1] > 2.25 else np.ones(len(x))
+    else:
+        y = x + np.arange(4.0)
+    return y, y.sum()
+
+
+def written(x: Any) -> Any:
+    y = x * 2.0
+    if x[0] > 1.25:
+        x[1] = 3.0
+        y[2] = -1.0
+        z = y + x
+    else:
+        z = x - x.sum()
+    return z, y
+
+
 # Where the order of axes, or whose memory it is, may be another than what a routine makes: these keep their steps.
 def turned(x: Any) -> Any:
     y = x.reshape(2, 2)
@@ -82,8 +114,25 @@ def shown(x: Any) -> Any:
     return np.ravel(x), x * x.sum()
 
 
-HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row]
-FUNCTIONS = [*HAVE, turned, viewed, shown]
+def one_or_the_other(x: Any) -> Any:
+    y = x * 2.0 if x[0] < 1.25 else x
+    return y + 1.0, y
+
+
+def two_of_one(x: Any) -> Any:
+    if x[0] > 1.25:
+        y = x * 2.0
+        z = y[1:]
+    else:
+        y = x + 1.0
+        z = x[1:] * 2.0
+    z += 1.0
+    return y, z * x.sum()
+
+
+HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row, rotated, chosen, chosen_twice, written]
+OTHERS = [turned, viewed, shown, one_or_the_other, two_of_one]
+FUNCTIONS = [*HAVE, *OTHERS]
 ARRAYS: dict[str, Callable[[], Any]] = {
     "packed": lambda: np.array([1.5, 2.5, 3.5, 0.5]),
     "spread": lambda: np.arange(12.0)[1::3],
@@ -139,7 +188,7 @@ def test_they_get_a_routine(function: Callable[..., Any], at_once: None) -> None
     assert fast.stats()["declines"] == 0  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("function", [turned, viewed, shown], ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", OTHERS, ids=lambda function: function.__name__)
 def test_others_keep_their_steps(function: Callable[..., Any], at_once: None) -> None:
     fast = dynamo_lite.compile(function)
     for _ in range(3):
