@@ -58,6 +58,18 @@ def grids_of_floats(x: Any) -> Any:
     return rows * columns, np.mgrid[0:1:step, 0:2:0.5].transpose(1, 2, 0) % 1, np.ogrid[0:width:0.25], kind
 
 
+def crossed(x: Any) -> Any:
+    a, b = x[:3, :3], x[:3, 3:]
+    axes = np.cross(a, b, axisa=0, axisb=0, axisc=1), np.cross(a, b, axis=0), np.cross(a, b, axisc=0)
+    return *axes, np.cross(x[:3], x[0, :3], axisa=0), np.cross(b, a, 1, 0), np.cross(a, b, axis=-1).T
+
+
+def near(x: Any) -> Any:
+    determinant = x[0, 0] * x[1, 1] - x[0, 1] * x[1, 0]
+    flags = np.isclose(determinant, 0.0), np.isclose(x[0, 0], x[0, 1]), np.isclose(np.abs(x).max(), 2, 1)
+    return flags, x / determinant if not np.isclose(determinant, 0.0) else x, np.eye(3) * x[0, 0], np.identity(2, bool)
+
+
 def rolled_parts(x: Any) -> Any:
     y, z = x.copy(), x[0].copy()
     for _ in range(3):
@@ -199,6 +211,8 @@ def static_special(x: Any) -> Any:
 FUNCTIONS = [
     grids,
     grids_of_floats,
+    crossed,
+    near,
     rolls,
     rolled_parts,
     extended_lists,
@@ -245,7 +259,8 @@ def test_rolls_of_axes_with_few_elements(shape: tuple[int, int]) -> None:
     )
 
 
-ONE_PROGRAM = [grids, grids_of_floats, rolls, extended_lists, selects, bool_masks, parts, scalar_types, static_special]
+ONE_PROGRAM = [grids, grids_of_floats, crossed, rolls, extended_lists, selects, bool_masks, parts, scalar_types]
+ONE_PROGRAM += [static_special]
 
 
 @pytest.mark.parametrize("fn", ONE_PROGRAM)

@@ -31,7 +31,7 @@ def products(a: Any, v: Any, n: int) -> Any:
 
 def by_single_rows(a: Any, v: Any, n: int) -> Any:
     total = np.zeros((1, a.shape[1]))
-    for i in range(n):
+    for _ in range(n):
         total += np.dot(a[:1, ::2], a[: a[:1, ::2].shape[1]]) + np.dot(v[::-2][:1], a[:1])
     return total
 

@@ -109,6 +109,33 @@ def _kron(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return numpy_rules.call_method(machine, product, "reshape", sizes, {})
 
 
+@rule(np.cross)
+def _cross(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Along other axes than the last: of views with these axes behind the others, and a view of the result."""
+    given = _by_name("np.cross", "a b axisa axisb axisc axis", args, kwargs)
+    axes = [as_constant(machine, given.pop(name, ConstantValue(None, -1))) for name in ("axisa", "axisb", "axisc")]
+    axis = as_constant(machine, given.pop("axis", ConstantValue(None, None)))
+    *of_operands, of_result = axes if axis is None else [axis] * 3
+    operands = [machine.realised(given[name]) for name in ("a", "b") if name in given]
+    if len(operands) == 2:
+        operands = [_axis_last(machine, one, place) for one, place in zip(operands, of_operands, strict=True)]
+    result = _called(machine, np.cross, *operands)
+    return _axis_last(machine, result, of_result, back=True)
+
+
+def _axis_last(machine: Machine, array: Value, axis: Any, back: bool = False) -> Value:
+    """The array with that axis behind all others, or, back, with the last one in its place."""
+    if axis == -1:
+        return array
+    ndim = array.node.array_type.ndim if isinstance(array, ArrayValue) else 0
+    if type(axis) is not int or not -ndim <= axis < ndim:
+        raise Break("op-without-rule", "np.cross in this form")
+    order = list(range(ndim))
+    order.insert(axis % ndim, order.pop()) if back else order.append(order.pop(axis))
+    assert isinstance(array, ArrayValue)
+    return numpy_rules.call_method(machine, array, "transpose", [ConstantValue(None, place) for place in order], {})
+
+
 @rule(np.fill_diagonal)
 def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """A store into the diagonal of a matrix: of a single number that the dtype holds, or of as many elements of another
@@ -424,7 +451,7 @@ def _result_type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             operands.append(_EXAMPLES[kind_of(number)])
         else:
             operands.append(as_constant(machine, value))
-    if kwargs or not operands:
+    if kwargs or not operands or any(isinstance(one, str) for one in operands):  # some names are deprecated
         raise Break("op-without-rule", "np.result_type in this form")
     return python_result(np.result_type, *operands)
 
