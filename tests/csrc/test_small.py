@@ -81,10 +81,7 @@ def chosen(x: Any) -> Any:
 
 
 def chosen_twice(x: Any) -> Any:
-    if x[0] < 1.75:
-        y = x * x.sum() if x[1] > 2.25 else np.ones(len(x))
-    else:
-        y = x + np.arange(4.0)
+    y = (x * x.sum() if x[1] > 2.25 else np.ones(len(x))) if x[0] < 1.75 else x + np.arange(4.0)
     return y, y.sum()
 
 
