@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import abi
-from dynamo_lite.dataclass import dataclass
+from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.scalar import is_scalar, kind_of
 from dynamo_lite.ops.index import index_key, put_index
 from dynamo_lite.program.build_arrays import ArrayBuilder
@@ -33,7 +33,8 @@ _WHOLE = slice(None)
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where some elements of an array are. begin: what all index arrays say 0 of; sizes, axes: those of these arrays;
-    offsets: bytes from there; inner: the number of elements of the row at each place, and how far they lie apart."""
+    offsets: bytes from there; inner: the number of elements of the row at each place, and how far they lie apart; turned:
+    these are columns, so that the places' axis is behind the other one."""
 
     begin: Memref
     sizes: tuple[Number, ...]
@@ -41,6 +42,7 @@ class Places:
     count: Number
     offsets: Memref
     inner: tuple[Number, frozenset[Axis], Value] | None
+    turned: bool = False
 
 
 class PlaceBuilder(ArrayBuilder):
@@ -71,6 +73,11 @@ class PlaceBuilder(ArrayBuilder):
 
     def places(self, x: Array, key: Any, frame: Frame) -> Places:
         entries = list(key) if isinstance(key, tuple) else [key]
+        if len(x.sizes) == len(entries) == 2 and entries[0] == _WHOLE != entries[1]:  # columns are rows of the transpose
+            if x.ordered is None:
+                raise NotCompiled("an index of axes that lie in another order")
+            found = self.places(_transposed(x, x.ordered), entries[1], frame)
+            return replace(found, turned=True)
         while entries and entries[-1] == _WHOLE:
             entries.pop()
         if not len(entries) <= len(x.sizes) <= len(entries) + 1 or any(isinstance(one, slice) for one in entries):
@@ -145,7 +152,7 @@ class PlaceBuilder(ArrayBuilder):
         itemsize = self.stride(x.dtype.itemsize)
         strides = (out.strides[0] if found.inner is not None else itemsize, itemsize)
         self.move_at(False, self.begin(out), strides, found, x)
-        frame.registers[step.dsts[0]] = out
+        frame.registers[step.dsts[0]] = _transposed(out, None) if found.turned else out
 
     def move_at(self, puts: bool, begin: Memref, strides: Sequence[Value], found: Places, x: Array) -> None:
         one, none = self.constant(INT64, 1), self.constant(INT64, 0)
@@ -162,6 +169,10 @@ class PlaceBuilder(ArrayBuilder):
         value = self.cast_array(register, x.dtype)
         if value.base == x.base:
             value = self.packed_copy(value)
+        if found.turned:
+            if len(value.sizes) != 2:
+                raise NotCompiled("a store of other axes at places")
+            value = _transposed(value, None)
         sizes = [*found.sizes, *(() if found.inner is None else (found.inner[0],))]
         missing = len(sizes) - len(value.sizes)
         if missing < 0 or len(sizes) > 2 or (missing and found.inner is None):
@@ -217,6 +228,12 @@ class PlaceBuilder(ArrayBuilder):
         self.stored.add(x.base)
         words: list[Value | Memref] = [*what, found.begin, found.offsets, found.count.value, begin, strides[0]]
         self.helper("add_at", words, failure=abi.RETURNED_NAN)
+
+
+def _transposed(x: Array, ordered: frozenset[Axis] | None) -> Array:
+    """A matrix with its axes the other way round. ordered: what is taken to follow from the order in which it lies."""
+    parts = (x.sizes[::-1], x.strides[::-1], x.axes[::-1])
+    return Array(x.first, *parts, x.base, ordered=ordered)
 
 
 __all__ = ["PlaceBuilder"]

@@ -7,6 +7,7 @@ Most of these the lowering has made kernels of; here are those with lengths that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,15 +15,16 @@ import numpy as np
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import is_scalar, kind_of
-from dynamo_lite.program.build_arrays import MOST_CONSTANTS
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_selections import SelectionBuilder
 from dynamo_lite.program.build_steps import Array, Frame
+from dynamo_lite.program.build_vectors import MOST_AXES
 from dynamo_lite.program.element_ops import BOOL
 from dynamo_lite.program.ir import Memref, Store, Value
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Call, Reg
 
+MOST_ITEMS = 64  # of an array that is made of numbers, one by one
 SETS = {
     "setdiff1d": abi.SET_FIRST,
     "intersect1d": abi.SET_BOTH,
@@ -93,12 +95,15 @@ class RearrangedBuilder(SelectionBuilder):
         self.copy(one, other)
 
     def array_of(self, step: Call, frame: Frame) -> None:
-        """A short vector of NumPy scalars and numbers."""
+        """A short vector, or small matrix, of NumPy scalars and numbers."""
         assert isinstance(step.function, Evaluation)
         items, (type_,) = step.args[: len(step.args) - len(step.function.keys)], step.types
-        if type_.ndim != 1 or len(items) > MOST_CONSTANTS or type_.dtype.kind not in "biuf" or type_.dtype.itemsize > 8:
+        sizes = [dim for dim in type_.shape if type(dim) is int]
+        if not 1 <= len(sizes) == type_.ndim <= MOST_AXES or not prod(sizes) == len(items) <= MOST_ITEMS:
             raise NotCompiled("an array of arrays")
-        out = self.room(type_.dtype, [self.exactly(len(items))], [frozenset()])
+        if type_.dtype.kind not in "biuf" or type_.dtype.itemsize > 8:
+            raise NotCompiled(f"an array of {type_.dtype}")
+        out = self.room(type_.dtype, list(map(self.exactly, sizes)), [frozenset()] * len(sizes))
         for place, item in enumerate(items):
             value = self.as_dtype(item, frame.registers.get(item.index) if isinstance(item, Reg) else None, out, frame)
             self.nodes.append(Store(self.part_of(out.first, place), (), value))

@@ -71,6 +71,13 @@ def rotated(x: Any) -> Any:
     return (np.eye(2) * x[0] + np.outer(x[:2], x[2:])) @ x[:2], np.eye(len(x)) + x, np.identity(2, int)
 
 
+def stiffness(x: Any) -> Any:
+    a, b = x[0] / x[1], x[2]
+    k = [[a, 0, 0, -a, 0, 0], [0, 12, b, 0, -12, b], [0, b, 4, 0, -b, 2], [-a, 0, 0, a, 0, 0]]
+    turn = np.array([*k, [0, -12, -b, 0, 12, -b], [0, b, 2, 0, -b, 4]])
+    return turn.T @ (turn * x[3]), np.array([[1, 2], [3, 4]]) * x.sum()
+
+
 def chosen(x: Any) -> Any:
     n = np.sqrt((x * x).sum())
     if n < 1e-3:  # noqa: SIM108
@@ -127,7 +134,7 @@ def two_of_one(x: Any) -> Any:
     return y, z * x.sum()
 
 
-HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row, rotated, chosen, chosen_twice, written]
+HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row, rotated, stiffness, chosen, chosen_twice, written]
 OTHERS = [turned, viewed, shown, one_or_the_other, two_of_one]
 FUNCTIONS = [*HAVE, *OTHERS]
 ARRAYS: dict[str, Callable[[], Any]] = {
