@@ -33,8 +33,8 @@ _WHOLE = slice(None)
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where some elements of an array are. begin: what all index arrays say 0 of; sizes, axes: those of these arrays;
-    offsets: bytes from there; inner: the number of elements of the row at each place, and how far they lie apart; turned:
-    these are columns, so that the places' axis is behind the other one."""
+    offsets: bytes from there; inner: the number of elements of the row at each place, and how far they lie apart;
+    turned: these are columns, so that the places' axis is behind the other one."""
 
     begin: Memref
     sizes: tuple[Number, ...]
@@ -73,7 +73,7 @@ class PlaceBuilder(ArrayBuilder):
 
     def places(self, x: Array, key: Any, frame: Frame) -> Places:
         entries = list(key) if isinstance(key, tuple) else [key]
-        if len(x.sizes) == len(entries) == 2 and entries[0] == _WHOLE != entries[1]:  # columns are rows of the transpose
+        if len(x.sizes) == len(entries) == 2 and entries[0] == _WHOLE != entries[1]:  # rows of the transpose
             if x.ordered is None:
                 raise NotCompiled("an index of axes that lie in another order")
             found = self.places(_transposed(x, x.ordered), entries[1], frame)

@@ -47,7 +47,7 @@ from dynamo_lite.lower.products import taken_apart
 from dynamo_lite.schedule.call import Evaluation, call, is_linalg
 from dynamo_lite.schedule.fresh import LARGE_PER_BYTE, fresh_time, handed_out, made_time
 from dynamo_lite.schedule.gathers import gather_time
-from dynamo_lite.schedule.growth import growing
+from dynamo_lite.schedule.growth import growing, own_sizes
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.layers import bytes_besides, waits_for_the_next
 from dynamo_lite.schedule.small_products import small_products_time
@@ -215,25 +215,28 @@ def makes_lists(graph: Graph) -> bool:
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
     """The times by scale, 0 for the sizes of the example: sizes in steps of 256, and of 4 where the faster one changes.
-    Only 0 where no input is an array."""
+    Only 0 where no input is an array. Of an example of short axes alone nobody can tell which of them grow: where it
+    pays if those of the largest array do, and the others stay, it is taken to pay."""
     example = example_of(graph, example_inputs)
     symbols = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
     largest = max(sized_inputs(graph, schedule), key=lambda node: _bytes(node, example), default=None)
     sizes, axes = growing(symbols, () if largest is None else largest.array_type.shape, example)
     if largest is None or axes == 0:
         return {0: Times(0, *_times(graph, schedule, example, target))}
-    found: dict[int, tuple[float, Env]] = {}
+    found: dict[int, tuple[float, list[Env]]] = {}
     before = -1.0
     for scale in SCALES:
-        env = _scaled(example, sizes, 4.0 ** (scale / axes)) if scale else example
-        elements = _count(largest.array_type.shape, env)
+        growths = (sizes, own_sizes(sizes, largest.array_type.shape, example)) if scale else ()
+        envs = [_scaled(example, some, float(4.0 ** (scale / axes))) for some in growths if some] or [example]
+        elements = _count(largest.array_type.shape, envs[0])
         if scale == 0 or (before < elements <= MOST_ELEMENTS):
-            found[scale] = elements, env
+            found[scale] = elements, envs
             before = elements
 
     def times_at(scale: int) -> Times:
-        elements, env = found[scale]
-        return Times(elements, *_times(graph, schedule, env, target))
+        elements, envs = found[scale]
+        tried = (Times(elements, *_times(graph, schedule, env, target)) for env in envs)
+        return max(tried, key=lambda one: one.pays)
 
     ends = (min(found), max(found))
     tried = {scale: times_at(scale) for scale in found if scale % 4 == 0 or scale in ends}

@@ -23,6 +23,14 @@ def growing(sizes: Sequence[Symbol], shape: Sequence[Dim], example: Mapping[str,
     return (long, axes) if axes else (list(sizes), _axes(sizes, shape))
 
 
+def own_sizes(sizes: Sequence[Symbol], shape: Sequence[Dim], example: Mapping[str, Any]) -> list[Symbol]:
+    """Those of that shape alone, of sizes that are all short and of which others belong to other arrays; else none."""
+    names = {symbol for dim in shape for symbol in symbols_of(dim)}
+    own = [symbol for symbol in sizes if symbol.name in names]
+    is_short = all(example[symbol.name] <= SHORT for symbol in sizes)
+    return own if is_short and len(own) < len(sizes) else []
+
+
 def _axes(sizes: Sequence[Symbol], shape: Sequence[Dim]) -> int:
     names = {symbol.name for symbol in sizes}
     return len({dim for dim in shape if dim != 1 and symbols_of(dim) & names})

@@ -52,3 +52,20 @@ def test_many_points_are_no_large_matrix() -> None:
     graph = lower(trace(turned, *arguments))
     _, most = paying_sizes(estimate(graph, schedule(graph, TARGET), arguments, TARGET))
     assert most > 500_000
+
+
+def filtered(z: Any, f: Any, q: Any) -> Any:
+    x, p, out = np.zeros(len(f)), np.eye(len(f)), np.empty((len(z), len(f)))
+    for i in range(len(z)):
+        p = f @ p @ f.T + q
+        x = f @ x + p[0] * z[i]
+        out[i] = x
+    return out, p
+
+
+def test_of_short_arrays_one_may_grow_alone() -> None:
+    fast = dynamo_lite.compile(filtered)
+    f, q = np.array([[1.0, 0.1], [0.0, 0.9]]), np.eye(2)
+    for n in (5, 5, 5000, 5000):
+        fast(np.ones(n), f, q)
+    assert fast.stats()["native_calls"] == 4
