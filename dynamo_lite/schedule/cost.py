@@ -215,8 +215,7 @@ def makes_lists(graph: Graph) -> bool:
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
     """The times by scale, 0 for the sizes of the example: sizes in steps of 256, and of 4 where the faster one changes.
-    Only 0 where no input is an array. Of an example of short axes alone nobody can tell which of them grow: where it
-    pays if those of the largest array do, and the others stay, it is taken to pay."""
+    Only 0 where no input is an array. Where it pays for either growth, it is taken to pay (own_sizes)."""
     example = example_of(graph, example_inputs)
     symbols = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
     largest = max(sized_inputs(graph, schedule), key=lambda node: _bytes(node, example), default=None)
@@ -235,8 +234,7 @@ def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], ta
 
     def times_at(scale: int) -> Times:
         elements, envs = found[scale]
-        tried = (Times(elements, *_times(graph, schedule, env, target)) for env in envs)
-        return max(tried, key=lambda one: one.pays)
+        return max((Times(elements, *_times(graph, schedule, env, target)) for env in envs), key=lambda one: one.pays)
 
     ends = (min(found), max(found))
     tried = {scale: times_at(scale) for scale in found if scale % 4 == 0 or scale in ends}

@@ -24,7 +24,9 @@ def growing(sizes: Sequence[Symbol], shape: Sequence[Dim], example: Mapping[str,
 
 
 def own_sizes(sizes: Sequence[Symbol], shape: Sequence[Dim], example: Mapping[str, Any]) -> list[Symbol]:
-    """Those of that shape alone, of sizes that are all short and of which others belong to other arrays; else none."""
+    """Those of that shape, where all sizes are short and some are of other arrays alone; else none.
+
+    Of such an example nobody can tell whether the others grow as well: five measurements beside matrices of 2 by 2."""
     names = {symbol for dim in shape for symbol in symbols_of(dim)}
     own = [symbol for symbol in sizes if symbol.name in names]
     is_short = all(example[symbol.name] <= SHORT for symbol in sizes)
