@@ -134,8 +134,8 @@ def two_of_one(x: Any) -> Any:
     return y, z * x.sum()
 
 
-HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row, rotated, stiffness, chosen, chosen_twice]
-HAVE += [written]
+HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row, rotated, stiffness, chosen]
+HAVE += [chosen_twice, written]
 OTHERS = [turned, viewed, shown, one_or_the_other, two_of_one]
 FUNCTIONS = [*HAVE, *OTHERS]
 ARRAYS: dict[str, Callable[[], Any]] = {
