@@ -32,7 +32,7 @@ def pairs(x: Any) -> Any:
     total = 0.0
     for one, other in combinations(names, 2):
         total = total + np.dot(names[one], names[other])
-    orders = [sum(order) for order in permutations([1.0, 2.0, 3.0], 2)]
+    orders = [order[0] - order[1] for order in permutations([1.0, 2.0, 3.0], 2)]
     return total, orders, [x[0, 0] * a + b for a, b in combinations_with_replacement((1, 2, 3), 2)]
 
 
