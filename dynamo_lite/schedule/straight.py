@@ -68,7 +68,7 @@ def straight_arrays(schedule: Schedule, types: Sequence[ArrayType | None], targe
 def _straight(
     schedule: Schedule, types: Sequence[ArrayType | None], target: Target, of_arrays: bool
 ) -> Schedule | None:
-    allocs = [step for step in schedule.steps if isinstance(step, Alloc)]
+    allocs = [_in_c_order(step) for step in schedule.steps if isinstance(step, Alloc)]
     saves = [step for step in schedule.steps if isinstance(step, Save)]
     steps: list[Step] = [step for step in schedule.steps if not isinstance(step, Alloc | Save)]
     if not steps or not all(map(_is_plain, allocs)):
@@ -109,8 +109,12 @@ def routine_of(schedule: Schedule) -> Loop | None:
 def _is_plain(step: Alloc) -> bool:
     """Whether an array is made by itself, before all that the steps compute."""
     known = step.fill is None or type(step.fill) is int
-    in_order = len(step.shape) == 1 or (step.order == "C" and not step.like)
-    return in_order and known and _is_early(step.shape)
+    return step.order == "C" and not step.like and known and _is_early(step.shape)
+
+
+def _in_c_order(step: Alloc) -> Alloc:
+    """A vector lies in C order, whatever it is made like."""
+    return replace(step, order="C", like=()) if len(step.shape) == 1 else step
 
 
 def _shown(steps: Sequence[Step], saves: Sequence[Save]) -> list[View]:

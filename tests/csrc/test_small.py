@@ -78,6 +78,13 @@ def stiffness(x: Any) -> Any:
     return turn.T @ (turn * x[3]), np.array([[1, 2], [3, 4]]) * x.sum()
 
 
+def like_a_part(x: Any) -> Any:
+    y = x * x.sum()
+    e = np.zeros_like(y[1:])
+    e[0] = np.copysign(np.sqrt(y @ y), y[0])
+    return y[1:] + e, np.cross(y[1:], x[:3]) * 2.0, np.ones_like(x[::2]) * x.sum()
+
+
 def chosen(x: Any) -> Any:
     n = np.sqrt((x * x).sum())
     if n < 1e-3:  # noqa: SIM108
@@ -135,7 +142,7 @@ def two_of_one(x: Any) -> Any:
 
 
 HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row, rotated, stiffness, chosen]
-HAVE += [chosen_twice, written]
+HAVE += [like_a_part, chosen_twice, written]
 OTHERS = [turned, viewed, shown, one_or_the_other, two_of_one]
 FUNCTIONS = [*HAVE, *OTHERS]
 ARRAYS: dict[str, Callable[[], Any]] = {
