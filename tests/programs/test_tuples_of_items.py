@@ -81,3 +81,14 @@ def test_what_python_raises() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="non-negative"):
             wrong(np.ones(3))
+
+
+def test_ranges_of_numbers_from_outside_are_not_guarded() -> None:
+    def paired(x: Any, n: int) -> Any:
+        y = x * 2.0
+        return sum(y[i] * y[j] for i, j in combinations(range(n), 2))
+
+    fast, x = dynamo_lite.compile(paired, options=OPTIONS), np.arange(20.0)
+    for n in range(2, 12):
+        assert fast(x, n) == paired(x, n)
+    assert fast.stats()["recompiles"] < 4

@@ -96,6 +96,9 @@ def _known_tuples(machine: Machine, function: Any, number: int, args: Args) -> V
     """function(number, *args), where all items of the arguments are known, and with them all tuples of such items.
 
     The arguments are gone through when the iterator is made, so that it is tuples of their items that it is made of."""
+    ranges = [arg for arg in args if isinstance(arg, RangeValue)]
+    if any(map(is_symbolic, (bound for one in ranges for bound in (one.start, one.stop, one.step)))):
+        raise Break("loop-over-unknown-iterator", "a range")  # which would be another one for each number
     pools = [drain(machine, arg) for arg in args]
     count = prod(map(len, pools)) if function is _repeated_product else len(pools[0])
     check_items(count**number)
