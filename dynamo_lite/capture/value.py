@@ -431,8 +431,8 @@ class HeldNumber(CallValue):
 class ListedObject(CallValue):
     """An object of an ordinary class that stands in a NumberedValue, ``root``, under a number that only the run knows.
 
-    path: the way to such objects, and position: its place among all that are there, if the segment knows it. first: the
-    first of them, and where the guards find it (listed_objects.py)."""
+    path: the way to such objects, and position: its place among all that are there, if they lie in lists of the list
+    and the segment knows it. first: the first of them, and where the guards find it (listed_objects.py)."""
 
     root: NumberedValue = field(default=None)  # type: ignore[assignment]
     cls: type = object

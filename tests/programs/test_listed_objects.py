@@ -284,6 +284,18 @@ def columns_of(fast: Any) -> list[Any]:
     return [op[3] for op in ops if op[0] == "column" and ";" in str(op[3])]
 
 
+@program
+def one_or_another(ps, k):
+    """The number of an object is Python's or NumPy's; or the choice is between objects."""
+    for t in range(k):
+        j = t % len(ps) if ps[0].x < 0.5 else np.argmax([p.vx for p in ps])
+        p = ps[j]
+        p.x += 0.25
+        p.n += t
+        q = ps[t % 3] if p.x < 1.0 else ps[p.n % 5]
+        q.vx = 0.5 * q.vx + 0.125 * p.y
+        q.n += q is p
+
 @pytest.mark.parametrize("leaves", [False, True])
 @pytest.mark.parametrize("cls", [Body, Slotted])
 @pytest.mark.parametrize("backend", BACKENDS)

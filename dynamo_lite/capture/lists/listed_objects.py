@@ -172,9 +172,16 @@ def _put(machine: Machine, owner: ListedObject, columns: list[cells.Cells], valu
 
 def _position(tracer: Tracer, owner: ListedObject) -> Value:
     """The number of an object among all of them."""
-    if owner.position is None:
+    place = _place(owner)
+    if place is None:
         raise Break("data-dependent-number", "an object in a list")
-    return tracer.number(owner.position)
+    return tracer.number(place)
+
+
+def _place(owner: ListedObject) -> Scalar | None:
+    """That number; None if the segment does not know it. NB: of one that a choice hands out it is known once the choice
+    stands."""
+    return as_scalar(owner.items[0]) if owner.path == "l" else owner.position
 
 
 def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cells]:
@@ -402,7 +409,8 @@ def equal(machine: Machine, one: Value, other: Value) -> Scalar | None:
     tracer = machine.tracer
     if isinstance(other, ListedObject) and other.root is listed.root and other.path == listed.path:
         _state_apart(tracer, listed.root)
-        return None if None in (listed.position, other.position) else make("eq", listed.position, other.position)  # type: ignore[arg-type]
+        places = _place(listed), _place(other)
+        return None if None in places else make("eq", *places)  # type: ignore[arg-type]
     if isinstance(other, ConstantValue | NumberValue | SequenceValue | ArrayValue):
         return False
     if isinstance(other, ListedObject) and other.cls is not listed.cls:

@@ -17,7 +17,6 @@ from typing import Any, TypeAlias, TypeGuard
 
 from dynamo_lite.capture.branches.sameness import parts
 from dynamo_lite.capture.numbers.complex_numbers import of_parts
-from dynamo_lite.capture.numbers.numbers import as_scalar
 from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import ComplexValue, InstanceValue, ListedObject, RecordValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
@@ -57,7 +56,7 @@ def with_items(tracer: Tracer, like: Value, items: Sequence[Value]) -> Value:
     if isinstance(like, ComplexValue):
         return of_parts(tracer, *items)
     if isinstance(like, ListedObject):
-        return replace(like, args=[like.root, *items], position=as_scalar(items[0]))
+        return replace(like, args=[like.root, *items])
     if isinstance(like, RecordValue):
         return RecordValue(None, like.cls, list(items))
     assert isinstance(like, SequenceValue)
