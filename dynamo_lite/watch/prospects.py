@@ -5,8 +5,8 @@ capture cannot see into ends a graph. Where one stands on each way through a loo
 way in and out takes some microseconds: then rounds that take little more than that have nothing to gain. Nor have those
 that go on with another text each time: of strings, programs know single ones alone.
 
-    for n in range(N):
-        c[k] = c[k] + y[n] * cmath.exp(-2j * pi * k * n / N)      # 2 us a round: no prospects
+    for i in range(n):
+        print(x[i], y[i])                                         # 2 us a round: no prospects
 
 And what neither has arrays in reach nor names NumPy, in the functions that it may call by their names, is looked at
 again and again by a share of the budget alone: objects that call each other's methods have little to gain.
@@ -251,7 +251,7 @@ _DRAWN = frozenset(
 
 # What is built in and breaks the graph whatever it is given (capture/calls/call_rules.py), or has no rule.
 _REFUSED = frozenset(
-    {id, hash, repr, str, format, sorted, filter, next, vars, dir, open, input, setattr, delattr, set, frozenset}
+    {id, hash, repr, str, format, sorted, filter, next, vars, dir, open, input, print, setattr, delattr, set, frozenset}
     | {locals, globals, eval, exec, itertools.chain, itertools.combinations, itertools.permutations, itertools.groupby}
     | {itertools.accumulate, itertools.cycle, itertools.zip_longest, itertools.starmap, itertools.takewhile}
 )

@@ -105,6 +105,14 @@ def found(items: list[float], n: int) -> int:
     return total
 
 
+def announces(x: Any, n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        print(i, x[i])
+        total += x[i]
+    return total
+
+
 def skips(n: int) -> float:
     x = 0.0
     for i in range(n):
@@ -262,7 +270,7 @@ def test_what_is_refused_breaks_the_graph_whatever_it_is_given() -> None:
         *[(sum_of, False), (reports, False), (arrays, False), (skips, False), (turned, False)],
         *[(ordered, True), (calls_chained, True), (either_way, True), (is_sent, True)],
         (copies, sys.version_info < (3, 14)),  # whose deepcopy returns early for numbers and strings
-        *[(of_kinds, False), (calls_an_object, True), (scales, False), (halves, True)],
+        *[(of_kinds, False), (calls_an_object, True), (scales, False), (halves, True), (announces, True)],
     ],
 )
 def test_rounds_that_are_certain_to_break(function: types.FunctionType, breaks: bool) -> None:
