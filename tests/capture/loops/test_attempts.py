@@ -135,6 +135,25 @@ def sums_that_begin_as_ints(a: Array, n: int) -> Any:
     return total, largest, t, k
 
 
+def anomaly(mean: float, e: float) -> Any:
+    at, error = mean - e, 100.0
+    while error > 1e-12:
+        after = at - (mean - at + e * np.sin(at)) / (-1 + e * np.cos(at))
+        if after == 0:
+            return after
+        error, at = np.fabs((after - at) * 100 / after), after
+    return after
+
+
+def orbit(a: Array, n: int) -> Any:
+    times, angle, k = [a[0].item()], 0.1, 0
+    while times[k] < n:
+        angle = angle + 0.01 * np.sin(anomaly(times[k], 0.3))
+        times.append(times[k] + 0.25)
+        k += 1
+    return angle, times
+
+
 def an_item_that_is_an_int(a: Array, n: int) -> Any:
     last, far = 0, 0
     for i in range(n):
@@ -231,6 +250,7 @@ def sums_of_lists_and_calls(rows: list[list[Any]], a: Array) -> Any:
         (learns, (Chain(1, 5, 12),), 2),
         (sums_of_lists_and_calls, ([[1.5, 2.5, 3.0] * 4] * 12, np.arange(12.0)), 5),
         (sums_that_begin_as_ints, (np.random.default_rng(7).random(12), 12), 2),
+        (orbit, (np.zeros(3), 12), 8),
         (an_item_that_is_an_int, (np.arange(12), 12), 3),
         (an_item_that_is_an_int, (np.arange(12) / 7, 12), 3),
         (a_nest, (np.random.default_rng(1).random((12, 12)), 12), 1),
