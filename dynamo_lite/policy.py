@@ -52,6 +52,8 @@ class Thresholds:
     budget_bare: float = 0.08  # of all time counts, where no arrays are in reach
     look_again: float = 1.5  # times the time that has passed, until one looks for arrays, or for prospects, again
     least_gain: float = 0.2  # of the time of arrays' segments, by the cost model; where they gain less, less counts
+    barren_share: float = 0.6  # of what counts of a loop does so after an attempt that brings nothing
+    break_takes: float = 3e-6  # seconds of the way out at a graph break and in again, which a segment is to gain
     long_segments: float = 0.0005  # seconds that these segments take, together, so that they tell
     called_again: int = 3  # calls of a function with loops of numbers, after which as many more are expected
     small_operation: float = 1.0e-6  # seconds of an operation on small arrays at most, which then are those of its call

@@ -292,7 +292,7 @@ def _trace(
             firsts.add(header)
             starts.add(header)
             continue
-        # NB: where a peeled round of a `while` breaks by itself, its test say, the next segment has the rounds behind it.
+        # NB: where a peeled round of a `while` breaks by itself, its test say, the next segment has the others.
         peeled = {"begun", "tested"} if isinstance(result, Stop) and result.inside is not None else {"begun"}
         begun = [plan for key, plan in plans.items() if plan.outcome in peeled and not _goes_on(plans, key)]
         if isinstance(result, Stop) and begun and native_loops:  # behind the break it is no loop any more

@@ -25,6 +25,7 @@ from dynamo_lite.watch.foresight import Whiles, comparisons, items_left
 from dynamo_lite.watch.loop_kinds import OF_ARRAYS, OF_ELEMENTS, OF_NUMBERS, LoopKind, kind_of
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
+    from dynamo_lite.pipeline import Segment
     from dynamo_lite.report.records import LoopRecord
 
 
@@ -54,6 +55,8 @@ class Expectations:
         self.shares: dict[_C.Round, float] = {}  # of the time of a loop, that counts
         self.whiles = Whiles()
         self.gain = 1.0  # how much counts of a loop of arrays, by what was compiled of such
+        self.hope = 1.0  # how much counts of any, by how many attempts have brought nothing
+        self.is_proved = False  # one has brought a native loop
         self._began = process_time()
         self._began_at = perf_counter()
 
@@ -154,6 +157,22 @@ class Expectations:
             for round_ in self.expected:
                 self._expect(round_)
 
+    def attempted(self, segments: Sequence[Segment]) -> None:
+        """See what an attempt has brought. As long as none has a native loop, and all are in pieces of which each gains
+        less than the way from it to the next one takes, less and less counts."""
+        found = [one for one in segments if one.capture.break_ is None or one.capture.break_.reason != "loop-goes-on"]
+        self.is_proved |= any(plan.outcome == "native" for one in found for plan in one.capture.loops)
+        is_barren = all(one.capture.break_ is not None and self._gains_nothing(one) for one in found)
+        hope = 1.0 if self.is_proved else self.hope * (self.limits.barren_share if found and is_barren else 1.0)
+        if hope != self.hope:
+            self.hope = hope
+            for round_ in self.expected:
+                self._expect(round_)
+
+    def _gains_nothing(self, segment: Segment) -> bool:
+        times = segment.times.get(0)
+        return times is None or times.plain - times.native < self.limits.break_takes * 1e9
+
     def computes(self, code: Code, names: Mapping[str, Any]) -> bool:
         """Whether one of the innermost loops of a function does little but compute (loop_kinds.py)."""
         kinds = (self.kinds.get(self.rounds.of(code, loop)) or kind_of(code, loop, names) for loop in innermost(code))
@@ -185,7 +204,8 @@ class Expectations:
             is_of_elements = self._is_numeric(round_, OF_ELEMENTS)
             factor, gain = self.limits.budget_elements if is_of_elements else self.limits.budget_numbers, 1.0
         seconds = max(known * factor, guessed * self.limits.budget_guessed)
-        self.budget.expects(round_, self.shares.get(round_, 1.0) * seconds, max(guessed, gain * longest))
+        share = self.hope * self.shares.get(round_, 1.0)
+        self.budget.expects(round_, share * seconds, self.hope * max(guessed, gain * longest))
 
     def _calls_to_come(self, entry: _C.Poll) -> float:
         """Seconds that further calls of a function are expected to take: as long again as the calls so far, once there

@@ -315,6 +315,7 @@ class Watch:
                     entry = None
                     _C.cool(function, self.limits.no_prospects)
             self.expectations.learn(list(compiler.loops.values()))
+            self.expectations.attempted(compiler.segments[known:])
             found = (one.times.get(0) for one in compiler.segments if not one.why_plain)
             self.expectations.weigh((one.plain * 1e-9, one.native * 1e-9) for one in found if one is not None)
             if compiler.is_waiting(code):

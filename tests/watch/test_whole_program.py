@@ -715,6 +715,34 @@ def test_what_segments_gain_little_promises_little_of_other_arrays() -> None:
         assert (round(expected[arrays], -1), round(expected[numbers], -1)) == (promised, 1000.0)
 
 
+def test_attempts_that_bring_nothing_let_less_count_until_one_brings_a_native_loop() -> None:
+    watch, round_ = Watch(policy.Thresholds(budget_numbers=10.0, barren_share=0.5, break_takes=3e-6)), _C.Round()
+    expected: list[float] = []
+    watch.budget.expects = lambda _, seconds, known: expected.append(seconds)  # type: ignore[assignment,method-assign]
+    watch.expectations.kinds[round_], watch.expectations.looked_into[round_] = LoopKind(OF_NUMBERS), [round_]
+    watch.expectations.expected[round_] = time.process_time() + 100.0, 0.0, 0.0
+    watch.expectations._expect(round_)
+
+    def segment(gain: float | None, reason: str | None, *outcomes: str) -> Any:
+        found = None if reason is None else types.SimpleNamespace(reason=reason)
+        plans = [types.SimpleNamespace(outcome=one) for one in outcomes]
+        times = {} if gain is None else {0: types.SimpleNamespace(plain=1e9 * gain, native=0.0)}
+        return types.SimpleNamespace(capture=types.SimpleNamespace(break_=found, loops=plans), times=times)
+
+    for segments, promised in (
+        ([], 1000.0),
+        ([segment(None, "loop-goes-on", "segments")], 1000.0),  # what is in it is not known yet
+        ([segment(1e-6, None)], 1000.0),  # a whole call
+        ([segment(1e-6, "data-dependent-branch")], 500.0),
+        ([segment(5e-6, "data-dependent-branch")], 500.0),
+        ([segment(None, "c-function", "segments"), segment(1e-6, "c-function")], 250.0),
+        ([segment(1e-6, "c-function", "native")], 1000.0),
+        ([segment(1e-6, "c-function")], 1000.0),
+    ):
+        watch.expectations.attempted(segments)
+        assert round(expected[-1], -1) == promised
+
+
 def test_an_inner_loop_that_takes_no_time_says_nothing_of_the_one_around_it() -> None:
     class Rounds:
         def __init__(self, plain: int, n_plain: int) -> None:

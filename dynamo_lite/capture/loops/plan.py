@@ -71,8 +71,8 @@ class LoopPlan:
 
     # What became of it.
     refused: tuple[str, str] | None = None  # why it cannot stay a loop: a break's reason and detail
-    # In this attempt: "native", "unrolled", "segments", "begun" (peeled), "tested" (a `while` that is), "paused", or "":
-    # not met.
+    # In this attempt: "native", "unrolled", "segments", "begun" (peeled), "tested" (a `while` that is), "paused", or
+    # "": not met.
     outcome: str = ""
     stayed: bool = False  # it was native in an earlier attempt
     chain: tuple[Any, ...] = ()  # where it stands, and the loops around it, for all captures of a function (lessons.py)
