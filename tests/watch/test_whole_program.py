@@ -1388,7 +1388,8 @@ def test_who_was_refused_waits_until_half_of_what_is_missing_is_there() -> None:
     limits = policy.Thresholds(budget_base=0.0, budget_share=0.5, ask_again=1e6, budget_stake=1e6, budget_trust=0.0)
     slow = policy.Budget(replace(limits, budget_base=-1e3))
     assert slow.wait() == pytest.approx(1e3 - 0.5 * time.process_time(), rel=0.01)  # 500 s of which half is share
-    assert policy.Budget(replace(limits, budget_base=-1e3, ask_again=0.1)).wait() <= 0.1 * time.process_time()
+    seldom = policy.Budget(replace(limits, budget_base=-1e3, ask_again=0.1))
+    assert seldom.wait() <= 0.1 * (time.process_time() + 1e-3)  # the budget's clock is read to half a millisecond
     assert policy.Budget(replace(limits, budget_share=0.0, ask_again=0.0)).wait() == 0.0
 
 

@@ -122,7 +122,8 @@ def _begin_as_elsewhere(tracer: Tracer, plan: LoopPlan, frame: Frame) -> bool:
     ]
     for one in others:
         alike = {name for name, kinds in one.kinds.items() if None not in kinds and plan.kinds.get(name) == kinds}
-        peels = bool(one.peel) and one.differing <= alike
+        is_first = isinstance(one, LoopPlan) or bool(tracer.regions) or len(tracer.frames) > 1  # as in lessons.py
+        peels = bool(one.peel) and one.differing <= alike and is_first
         eithers, places = {}, {}
         if not one.unpeeled:  # NB: here it may be known that there is an iteration, and the kind after it
             eithers = {name: forms for name, forms in one.eithers.items() if name in alike}
