@@ -433,7 +433,7 @@ def _trace(
         ends,
         record,
         tuple(jumps),
-        tuple(plan for plan in plans.values() if plan.outcome),
+        tuple(plan for plan in plans.values() if plan.outcome not in ("", "tested")),
         exits,
         bool(tracer.stored),
         tuple(tracer.reporting.values()),

@@ -155,7 +155,7 @@ def next_item(machine: Machine, iterator: IteratorValue) -> Value | None:
 def drain(machine: Machine, value: Value) -> list[Value]:
     """All items that iter(value) still has."""
     iterator = iterate(machine, value)
-    if iterator.kind == "array" and isinstance(iterator.of, ArrayValue):
+    if iterator.kind == "array" and isinstance(iterator.of, ArrayValue) and not iterator.ended:
         known_length(machine.tracer, iterator.of)
     items: list[Value] = []
     while (item := next_item(machine, iterator)) is not None:

@@ -113,7 +113,7 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
         return False
     met = frame.visits[header] = frame.visits.get(header, 0) + 1
     if met <= plan.peel or met in plan.alone:
-        plan.outcome = "paused" if met in plan.alone or plan.avoided else "tested"
+        plan.outcome = "paused" if met in plan.alone or plan.avoided else plan.outcome or "tested"
         return False
     _enter(machine, frame, header)
     Attempt(machine, frame, header, None, plan, met, (0, ENDLESS, 1), True, True).run()

@@ -507,3 +507,15 @@ def test_no_code_of_the_users_runs_to_foresee_kinds(capsys: pytest.CaptureFixtur
     for _ in range(3):
         assert fast(Holder(), np.ones(9), 7) == plain
         assert capsys.readouterr().out == printed
+
+
+def test_a_while_all_of_whose_rounds_ran_before_it_is_no_loop_to_report() -> None:
+    def first_is_another_kind(n: int, x: Any) -> Any:
+        t, i = 0.0, 0
+        while i < n:
+            t = t + x[i]
+            i += 1
+        return t
+
+    found = dynamo_lite.explain(first_is_another_kind)(1, np.ones(5))
+    assert not found.loops and "Loops" not in str(found)
