@@ -1629,7 +1629,7 @@ def test_what_plain_calls_show_too_much_is_known_by_those_that_are_timed_by_one_
     (poll,) = (one for one in polls if one.round is None)
     for rounds in (first, then):
         WAITED["rounds"] = rounds
-        for _ in range(40_000):
+        for _ in range(400_000):
             watching.function(1.5)
             (count,) = [row[1] for row in poll.times] or [0]
             if rounds is first and count == 8:
