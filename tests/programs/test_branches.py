@@ -375,6 +375,78 @@ def appends(x: Array, y: Array, k: int, f: float) -> Any:
     return found
 
 
+# -- in loops that are unrolled --------------------------------------------------------------------
+
+
+@case(ONE)
+def in_each_round(x: Array, y: Array, k: int, f: float) -> Any:
+    s = 0.0
+    for one, by in ((x, 1), (y, 2)):
+        b = one @ y
+        if b > 1.0:
+            s = s + b * by
+    return s
+
+
+@case(ONE)
+def the_least_and_its_place(x: Array, y: Array, k: int, f: float) -> Any:
+    least, place = f, -1
+    for i, one in enumerate([x, y]):
+        d = one - 1.0
+        b = d @ d
+        if b < 100.0:
+            near, far = np.sqrt(b) - 1.0, np.sqrt(b) + 1.0
+            if near < least and near > 0.1:
+                least, place = near, i
+            elif far < least:
+                least, place = far, i
+    return least, place, x * least
+
+
+@case(ONE)
+def goes_on_at_once(x: Array, y: Array, k: int, f: float) -> Any:
+    z = x * 0.0
+    for one in (x, y):
+        if one.sum() < 0.0:
+            continue
+        z = z + one
+        z[0] = 1.0
+    return z
+
+
+@case(ONE)
+def in_loops_in_loops(x: Array, y: Array, k: int, f: float) -> Any:
+    z = x + y
+    for one in (x, y):
+        for by in {"a": 1.0, "b": -2.0}.values():
+            if (one * by)[0] > 0.0:
+                z = z * by
+        if z[1] > 0.0:
+            z = z - one
+    return z
+
+
+@case(BROKEN)
+def leaves_the_loop(x: Array, y: Array, k: int, f: float) -> Any:
+    z = x
+    for one in (x, y):
+        if one.sum() < 0.0:
+            z = z + one
+            break
+        z = z * 2.0
+    return z
+
+
+@case(BROKEN)
+def unpacks_on_one_way(x: Array, y: Array, k: int, f: float) -> Any:
+    z, others = x, iter([x, y, x])
+    for one in others:
+        if one.sum() < 0.0:
+            z = z + next(others, x)
+        z = z * 2.0
+    return z
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("fn, one_graph", CASES, ids=[fn.__name__ for fn, _ in CASES])
 def test_branches(fn: Callable[..., Any], one_graph: bool, backend: str) -> None:

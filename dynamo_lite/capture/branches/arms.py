@@ -16,7 +16,7 @@ from dynamo_lite.graph.scalar import Scalar, is_symbolic, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.policy import ARMS
 from dynamo_lite.pycode import Code, handlers_at, remembered
-from dynamo_lite.pycode.flow import following, reached
+from dynamo_lite.pycode.flow import following
 
 _STAYS_OUT = frozenset(
     ("FOR_ITER", "SEND", "YIELD_VALUE", "RETURN_GENERATOR", "GET_ITER", "BEFORE_WITH", "BEFORE_WITH_SELF")
@@ -40,9 +40,7 @@ def declining_way(tracer: Tracer, code: Code, place: int) -> bool | None:
 def are_short(code: Code, place: int) -> bool:
     """Whether what may run on either side of a jump, up to where the sides meet, is straight code and not long."""
     instr = code.instrs[place]
-    if instr.target is None or handlers_at(code, place) is not None or place in reached(code, instr.target, False):
-        return False
-    if place in reached(code, place + 1, False):
+    if instr.target is None or handlers_at(code, place) is not None:
         return False
     join = joins(code, frozenset(range(len(code.instrs))), -1)[place]
     one, other = (_arm(code, begin, join) for begin in (place + 1, instr.target))
@@ -63,7 +61,7 @@ def _arm(code: Code, begin: int, join: int | None) -> set[int] | None:
         found.add(index)
         if code.instrs[index].op in _STAYS_OUT or handlers_at(code, index) is not None:
             return None
-        if any(after <= index for after in behind[index]) or len(found) > ARMS.together:
+        if any(after <= index and after != join for after in behind[index]) or len(found) > ARMS.together:
             return None
         work += behind[index]
     return found
