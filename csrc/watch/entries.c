@@ -182,7 +182,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         poll->heat += all < passed ? all : passed;
         poll->hot = (double)poll->heat >= dl_thresholds.hot_function && dl_now() >= poll->cool_until;
         double usual = brief ? poll->brief.time : trial->plain;
-        int has_arrays = trial != &poll->trials[0];
+        int has_arrays = trial->size & 1;
         double least = has_arrays ? dl_thresholds.short_function / 2 : dl_thresholds.short_function;
         if (poll->without != NULL && value != NULL && trial->n_plain >= dl_thresholds.tried_short && usual < least
             && trial->all_compiled == 0) {

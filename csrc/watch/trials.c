@@ -67,7 +67,7 @@ dl_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }
 
-/* The trial of calls with arrays of that size: its own, or the first that nobody has. Where there are more sizes than
+/* The trial of calls of that size: its own, or the first that nobody has. Where there are more sizes than
    trials, a new one takes the place of another, of which what was saved stays. */
 static DlTrial *
 trial_of_size(DlTrial *trials, uint32_t size)
@@ -83,17 +83,49 @@ trial_of_size(DlTrial *trials, uint32_t size)
     return trial;
 }
 
+/* How much there may be to do for a number of items, as a power of 4. */
+static unsigned
+power_of_4(Py_ssize_t n)
+{
+    return (unsigned)(64 - __builtin_clzll((uint64_t)n | 1)) / 2;
+}
+
+/* The same for an int, which may be a number of iterations, as a power of 16: there are few, lest numbers that mean
+   something else be many classes. */
+static unsigned
+power_of_16(PyObject *number)
+{
+    enum { MOST_BITS = 20 };
+    int overflow;
+    long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow != 0 || value >= 1LL << MOST_BITS) {
+        return MOST_BITS / 4;
+    }
+    return value <= 0 ? 0 : (unsigned)(63 - __builtin_clzll((uint64_t)value)) / 4;
+}
+
 DlTrial *
 dl_trial_of(DlTrial *trials, PyObject *const *slots, Py_ssize_t n)
 {
-    unsigned magnitudes = 0, n_arrays = 0;
+    unsigned magnitudes = 0, has_arrays = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (slots[i] != NULL && Py_IS_TYPE(slots[i], &PyArray_Type)) {
-            n_arrays++;
-            magnitudes += (unsigned)(64 - __builtin_clzll((uint64_t)PyArray_SIZE((PyArrayObject *)slots[i]) | 1)) / 2;
+        PyObject *slot = slots[i];
+        if (slot == NULL) {
+            continue;
+        }
+        if (Py_IS_TYPE(slot, &PyArray_Type)) {
+            has_arrays = 1;
+            magnitudes += power_of_4(PyArray_SIZE((PyArrayObject *)slot));
+        }
+        else if (PyList_CheckExact(slot) || PyTuple_CheckExact(slot)) {
+            magnitudes += power_of_4(Py_SIZE(slot));
+        }
+        else if (PyLong_CheckExact(slot)) {
+            magnitudes += power_of_16(slot);
         }
     }
-    return n_arrays == 0 ? &trials[0] : trial_of_size(trials, 1 + magnitudes); /* the first: calls without arrays */
+    uint32_t size = 2 * magnitudes + has_arrays;
+    return size == 0 ? &trials[0] : trial_of_size(trials, size);
 }
 
 /* Let one more call count in a mean: the latest eight about as much as all before, and no outlier for long. */

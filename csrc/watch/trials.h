@@ -40,9 +40,9 @@ dl_longer(double last, double first, double longest)
     return next < longest ? next : longest;
 }
 
-/* What is known of the time that calls take, for arrays of about one size; nanoseconds. */
+/* What is known of the time that calls take, for arrays, lists and numbers of about one size; nanoseconds. */
 typedef struct {
-    uint32_t size;                /* of the arrays, as a power of about 4; 0: of none yet */
+    uint32_t size;                /* 1 for arrays, and twice how many times about 4 all sizes are; 0: of none yet */
     uint32_t n_plain, n_compiled; /* calls timed since the last verdict */
     double plain, compiled;       /* means, in which the latest calls count most; kept from one verdict to the next */
     double least_plain, least_compiled; /* of those since the last verdict */
@@ -70,7 +70,7 @@ typedef struct {
 
 typedef enum { DL_TRY_COMPILED, DL_TRY_COMPILED_TIMED, DL_TRY_PLAIN, DL_TRY_PLAIN_TIMED } DlChoice;
 
-/* Which of the trials a call with these arguments belongs to: about how big its arrays are. */
+/* Which of the trials a call with these arguments belongs to: about how big its arrays, lists and ints are. */
 DlTrial *dl_trial_of(DlTrial *trials, PyObject *const *slots, Py_ssize_t n);
 
 /* How the next call runs. */

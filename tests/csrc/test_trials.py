@@ -216,6 +216,20 @@ def test_all_sizes_are_told_apart(other: int) -> None:
     assert log.count("plain") < 5
 
 
+@pytest.mark.parametrize("many, few", [([0.5] * 30, [0.5] * 3), ((1,) * 30, (1, 1)), (10_000, 10), (1 << 70, 100)])
+def test_lists_and_numbers_of_iterations_are_told_apart(many: Any, few: Any) -> None:
+    log: list[str] = []
+    seconds = {"plain": QUICK, "compiled": SLOW}
+    fast = made(seconds, seconds, log)
+    for _ in range(40):
+        fast(many)
+    seconds["plain"], seconds["compiled"] = SLOW, QUICK
+    log.clear()
+    for _ in range(40):
+        fast(few)
+    assert log.count("plain") < 5
+
+
 def test_of_very_many_sizes_the_latest_count() -> None:
     log: list[str] = []
     fast = made(QUICK / 10, QUICK, log)
@@ -378,14 +392,14 @@ def test_a_program_of_many_inputs_is_timed(no_mode: None, monkeypatch: pytest.Mo
     """What the guards of many items take no estimate knows."""
     monkeypatch.setattr("dynamo_lite.schedule.cost.DOUBTFUL", 0.0)
 
-    def scattered(x: Any, places: list[Any]) -> Any:
+    def scattered(x: Any, places: tuple[Any, ...]) -> Any:
         for place in places:
             x[place] = x[place] * 0.5 + 1.0
         return x
 
     x = np.ones(300)
     for count in (5, 60):
-        places = [np.int32(place) for place in range(count)]  # each a guard of its own
+        places = tuple(map(np.int32, range(count)))  # each a guard of its own
         fast = dynamo_lite.compile(scattered)
         for _ in range(200):
             assert fast(x.copy(), places).tobytes() == scattered(x.copy(), places).tobytes()
