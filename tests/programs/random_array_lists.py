@@ -18,7 +18,7 @@ _STATEMENTS = (
     *("d[t] = d[t - 1] * 0.5 + x", "s = s + d[t - 1]", "d[t] = {l}[{i}]", "d[t % 2] = q", "d[t] = p"),
     *("{l}[{i}] = p", "{o}.append(p)", "p = q", "q = s * 0.5", "p = q; q = p * 0.5 + x; {l}[t % 3] = q"),
     *("p = {l}[{i}]", "p = q; q = p + x; {o}.append(q)", "s = s + p", "b = {l}[{i}]", "s = s + V[t - 1]"),
-    "V[t] = {l}[{i}] + x",
+    *("V[t] = {l}[{i}] + x", "s = s + w", "if w.sum() > 0: s = s - w", "if w[0] > x[1]: p = w"),
     *("if {l}[{i}].sum() > 0: s = s + 1", "if s[0] > 0: p = {l}[{i}]", "if t == n - 2: break"),
     "if s[0] > 9: s = x * 0.1",
     *("x[t % 3] += 0.5", "s[0] += 1.0", "{l}[{i}] += 1.0", "{l}[{i}][0] = 2.0", "h = {l}[{i}]; h = h + 1; s = s + h"),
@@ -26,6 +26,7 @@ _STATEMENTS = (
     *("s = np.maximum(s, {l}[{i}])", "for u in range(3): s = s + {l}[(t + u) % n] * 0.1"),
 )
 _HEADS = ("for t in range(1, n):", "for t in reversed(range(1, n)):", "for t in range(1, n - 1):")
+_ITEMS = ("for t, w in enumerate(ws):", "for t, (w, h) in enumerate(zip(ws, vs)):", "for t, w in enumerate(ws[1:], 1):")
 _HIDDEN = ("ws[:]", "[x] * n", "ws", "[w * 1.0 for w in ws]")
 
 
@@ -40,11 +41,11 @@ def source(seed: int) -> str:
                 text = text.replace(key, pick.choice(those), 1)
         return text
 
-    lines = ["n = len(ws); s = x * 0.0; p = x * 2.0; q = x * 3.0; b = None", f"hs = {pick.choice(_HIDDEN)}"]
+    lines = ["n = len(ws); s = x * 0.0; p = x * 2.0; q = x * 3.0; b = None; w = x * 4.0", f"hs = {pick.choice(_HIDDEN)}"]
     lines += [f"out = {pick.choice(('[]', '[x]', '[x * 3]'))}; rs = [x * 2]; d = {{-1: x, 0: x * 0.5}}; vs = list(ws)"]
     lines += ["V = [None] * n", "V[0] = x"]
     for _ in range(pick.choice((1, 1, 2))):
-        lines.append(pick.choice(_HEADS))
+        lines.append(pick.choice((*_HEADS, *_ITEMS)))
         for _ in range(pick.choice((1, 2, 3))):
             lines += ["    " + part for part in _parts(fill(pick.choice(_STATEMENTS)))]
     lines.append("return s, p, q, b, hs, out, rs, d, vs, V")

@@ -44,6 +44,32 @@ def pairs(ws, x):
 
 
 @program(both)
+def nearest(ws, x):
+    least, place = np.inf, -1
+    for t, w in enumerate(ws):
+        d = w - x
+        s = np.sqrt(d @ d)
+        if s < least:
+            least, place = s, t
+    return least, place
+
+
+@program(both)
+def some_are_near(ws, x):
+    return any(np.linalg.norm(w - x) < 0.1 for w in ws), min(np.linalg.norm(w - x) for w in ws)
+
+
+@program(both)
+def until_one_is_near(ws, x):
+    s = x * 0.0
+    for w in ws:
+        if np.linalg.norm(w - x) < 0.5:
+            break
+        s = s + w
+    return s
+
+
+@program(both)
 def stores(ws, x):
     for t in range(1, len(ws)):
         ws[t] = ws[t - 1] * 0.5 + x

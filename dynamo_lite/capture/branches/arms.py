@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynamo_lite.capture.loops.code import joins
+from dynamo_lite.capture.loops.code import joins, while_loops
 from dynamo_lite.capture.state import NUMPY, Region, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.graph import Graph
@@ -42,6 +42,8 @@ def are_short(code: Code, place: int) -> bool:
     instr = code.instrs[place]
     if instr.target is None or handlers_at(code, place) is not None:
         return False
+    if any(place in loop for loop in while_loops(code).values()):
+        return False  # which better stays a loop, as it may behind a break in its first round
     join = joins(code, frozenset(range(len(code.instrs))), -1)[place]
     one, other = (_arm(code, begin, join) for begin in (place + 1, instr.target))
     if one is None or other is None:

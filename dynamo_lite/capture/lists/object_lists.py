@@ -106,6 +106,19 @@ def try_objects(tracer: Tracer, reason: str, detail: str = "") -> None:
     begin_again(tracer)
 
 
+def holds_arrays(tracer: Tracer, value: Value) -> bool:
+    """Whether a value is a list from outside of arrays of one type, each of which is an input with guards of its own."""
+    concrete = next((obj for obj, one in tracer.wrapped.values() if one is value), None)
+    holding = holding_of(concrete, arrays=True)
+    return holding is not None and holding.kind == "array"
+
+
+def take_items(tracer: Tracer) -> None:
+    """Have such lists known by their objects from the next attempt on, unless that was tried."""
+    if tracer.restraints.objects is None:
+        try_objects(tracer, "loop-over-unknown-iterator")
+
+
 def begin_again(tracer: Tracer) -> NoReturn:
     """Raise Retry, with what loops have learned of lists forgotten."""
     for plan in tracer.plans.values():
@@ -716,7 +729,7 @@ LENGTH.append(length)
 
 
 __all__ = [
-    *("as_list_like", "begin_again", "convert", "convert_all", "copy", "from_outside", "get", "is_eligible", "join"),
-    "length",
-    *("method", "next_of", "put", "try_objects", "unpack"),
+    *("as_list_like", "begin_again", "convert", "convert_all", "copy", "from_outside", "get", "holds_arrays"),
+    *("is_eligible", "join", "length"),
+    *("method", "next_of", "put", "take_items", "try_objects", "unpack"),
 ]

@@ -12,6 +12,7 @@ from typing import Any
 from dynamo_lite.capture.iteration import consumers
 from dynamo_lite.capture.iteration.numbered import goes_by_character, goes_over_arrays, under
 from dynamo_lite.capture.lists.columns import holds_objects, open_columns
+from dynamo_lite.capture.lists.object_lists import holds_arrays, take_items
 from dynamo_lite.capture.loops.code import CONDITIONAL_JUMPS, OPERATIONS, start_of, ways_out, while_loops, whole_loop
 from dynamo_lite.capture.loops.leaving import goes_on_at
 from dynamo_lite.capture.loops.lessons import recall
@@ -75,15 +76,20 @@ def is_short(value: Value) -> bool:
 
 def roll(tracer: Tracer, code: Code, index: int, stack: list[Value]) -> None:
     """A branch on data has been met that is one too many, or cannot be captured. Have the short loops around it in its
-    frame that are being unrolled stay loops in the next attempt, unless that was tried: raises Retry."""
-    unrolled = [one for one in stack if isinstance(one, IteratorValue) and one.kind == "iter" and is_short(one.of)]
-    if not tracer.native_loops or not unrolled or tracer.peeling:
+    frame that are being unrolled, over ranges and lists, stay loops in the next attempt, unless that was tried: raises
+    Retry."""
+    iterators = [one for one in stack if isinstance(one, IteratorValue)]
+    lists = [part.of for one in iterators for part in under(one) if holds_arrays(tracer, part.of)]
+    is_unrolled = any(one.kind == "iter" and is_short(one.of) for one in iterators) or bool(lists)
+    if not tracer.native_loops or not is_unrolled or tracer.peeling:
         return
     rolled = tracer.restraints.rolled
     heads = [at for at, instr in enumerate(code.instrs[:index]) if instr.op == "FOR_ITER"]
     places = {place_of(code, at) for at in heads if index in natural_loop(code, at, False)}
     if not places <= rolled | tracer.restraints.unrolled:
         rolled |= places
+        if lists:
+            take_items(tracer)
         raise Retry
 
 
