@@ -426,7 +426,7 @@ def in_loops_in_loops(x: Array, y: Array, k: int, f: float) -> Any:
     return z
 
 
-@case(BROKEN)
+@case(ONE)
 def leaves_the_loop(x: Array, y: Array, k: int, f: float) -> Any:
     z = x
     for one in (x, y):
@@ -435,6 +435,28 @@ def leaves_the_loop(x: Array, y: Array, k: int, f: float) -> Any:
             break
         z = z * 2.0
     return z
+
+
+@case(ONE)
+def returns_from_the_loop(x: Array, y: Array, k: int, f: float) -> Any:
+    for one, least in ((x, 0.5), (y, f), (x * y, 0.25)):
+        if np.linalg.norm(one) < least:
+            return True
+    return False
+
+
+@case(ONE)
+def leaves_the_loop_or_not(x: Array, y: Array, k: int, f: float) -> Any:
+    z = x * 2.0
+    for i, one in enumerate((x, y)):
+        if one.sum() < 0.0:
+            z = z + one
+            if one[0] > 0.0:
+                break
+        z = z * 2.0
+    else:
+        i = -1
+    return z, i
 
 
 @case(BROKEN)

@@ -16,7 +16,7 @@ from dynamo_lite.graph.scalar import Scalar, is_symbolic, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.policy import ARMS
 from dynamo_lite.pycode import Code, handlers_at, remembered
-from dynamo_lite.pycode.flow import following
+from dynamo_lite.pycode.flow import following, natural_loop
 
 _STAYS_OUT = frozenset(
     ("FOR_ITER", "SEND", "YIELD_VALUE", "RETURN_GENERATOR", "GET_ITER", "BEFORE_WITH", "BEFORE_WITH_SELF")
@@ -45,15 +45,18 @@ def are_short(code: Code, place: int) -> bool:
     if any(place in loop for loop in while_loops(code).values()):
         return False  # which better stays a loop, as it may behind a break in its first round
     join = joins(code, frozenset(range(len(code.instrs))), -1)[place]
-    one, other = (_arm(code, begin, join) for begin in (place + 1, instr.target))
+    fors = (at for at, instr in enumerate(code.instrs) if instr.op == "FOR_ITER")
+    heads = frozenset(at for at in fors if place in natural_loop(code, at, False))  # which the ways may go on with
+    one, other = (_arm(code, begin, join, heads) for begin in (place + 1, instr.target))
     if one is None or other is None:
         return False
     lengths = sorted((len(one - other), len(other - one)))
     return lengths[0] <= ARMS.shorter and len(one | other) <= ARMS.together
 
 
-def _arm(code: Code, begin: int, join: int | None) -> set[int] | None:
-    """The instructions from one on up to another; None where there is a loop, a handler or the like."""
+def _arm(code: Code, begin: int, join: int | None, heads: frozenset[int]) -> set[int] | None:
+    """The instructions from one on up to another; None where there is a loop but those that have these heads, a handler
+    or the like."""
     found: set[int] = set()
     work, behind = [begin], following(code)
     while work:
@@ -61,9 +64,10 @@ def _arm(code: Code, begin: int, join: int | None) -> set[int] | None:
         if index in found or index == join:
             continue
         found.add(index)
-        if code.instrs[index].op in _STAYS_OUT or handlers_at(code, index) is not None:
+        if (code.instrs[index].op in _STAYS_OUT and index not in heads) or handlers_at(code, index) is not None:
             return None
-        if any(after <= index and after != join for after in behind[index]) or len(found) > ARMS.together:
+        back = {after for after in behind[index] if after <= index} - heads
+        if back - {join} or len(found) > ARMS.together:
             return None
         work += behind[index]
     return found
