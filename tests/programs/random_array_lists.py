@@ -41,7 +41,8 @@ def source(seed: int) -> str:
                 text = text.replace(key, pick.choice(those), 1)
         return text
 
-    lines = ["n = len(ws); s = x * 0.0; p = x * 2.0; q = x * 3.0; b = None; w = x * 4.0", f"hs = {pick.choice(_HIDDEN)}"]
+    lines = ["n = len(ws); s = x * 0.0; p = x * 2.0; q = x * 3.0; b = None; w = x * 4.0"]
+    lines += [f"hs = {pick.choice(_HIDDEN)}"]
     lines += [f"out = {pick.choice(('[]', '[x]', '[x * 3]'))}; rs = [x * 2]; d = {{-1: x, 0: x * 0.5}}; vs = list(ws)"]
     lines += ["V = [None] * n", "V[0] = x"]
     for _ in range(pick.choice((1, 1, 2))):

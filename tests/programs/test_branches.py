@@ -1,6 +1,6 @@
 """Branches on data outside of loops: which of them stay in one graph, and that nothing differs from plain Python."""
 
-# ruff: noqa: SIM108 - they are what is tested
+# ruff: noqa: SIM108, SIM110, B007 - they are what is tested
 
 from __future__ import annotations
 

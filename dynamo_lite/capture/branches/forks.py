@@ -7,9 +7,10 @@ or what the function returns where both end it; False, and nothing done, where t
     else: y = x + 1
 
 Both arms are traced as the ways of an iteration are (branches.py). Where one cannot be, or what they leave does not fit
-together, capture begins again and breaks at that jump. In a loop that is unrolled the ways meet at the next round; where
-one of them leaves the loop, the other one goes on with all rounds that are left. An arm costs its compile time though it may never run, so long
-arms and arms with loops are left to segments of their own; so are big arrays, which a segment fuses with what follows.
+together, capture begins again and breaks at that jump. In a loop that is unrolled the ways meet at the next round;
+where one of them leaves the loop, the other one goes on with all rounds that are left. An arm costs its compile time
+though it may never run, so long arms and arms with loops of their own are left to segments of their own; so are big
+arrays, which a segment fuses with what follows.
 """
 
 from __future__ import annotations

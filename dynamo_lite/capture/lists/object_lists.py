@@ -107,7 +107,7 @@ def try_objects(tracer: Tracer, reason: str, detail: str = "") -> None:
 
 
 def holds_arrays(tracer: Tracer, value: Value) -> bool:
-    """Whether a value is a list from outside of arrays of one type, each of which is an input with guards of its own."""
+    """Whether a value is a list from outside of arrays of one type, each an input with guards of its own."""
     concrete = next((obj for obj, one in tracer.wrapped.values() if one is value), None)
     holding = holding_of(concrete, arrays=True)
     return holding is not None and holding.kind == "array"
