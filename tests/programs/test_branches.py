@@ -459,6 +459,20 @@ def leaves_the_loop_or_not(x: Array, y: Array, k: int, f: float) -> Any:
     return z, i
 
 
+@case(ONE)
+def any_and_all(x: Array, y: Array, k: int, f: float) -> Any:
+    return any(np.linalg.norm(one) < f for one in (x, y)), all(one[0] > 0.0 for one in (x, y, x + y))
+
+
+@case(BROKEN)
+def an_iterator_that_is_kept(x: Array, y: Array, k: int, f: float) -> Any:
+    them = iter((x, y, x * 2.0))
+    for one in them:
+        if one.sum() < 0.0:
+            break
+    return [other * 3.0 for other in them]
+
+
 @case(BROKEN)
 def unpacks_on_one_way(x: Array, y: Array, k: int, f: float) -> Any:
     z, others = x, iter([x, y, x])

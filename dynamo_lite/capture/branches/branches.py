@@ -33,7 +33,7 @@ from dynamo_lite.capture.branches.choices import (
     none_condition,
 )
 from dynamo_lite.capture.branches.compound import ends_of_condition
-from dynamo_lite.capture.branches.sameness import cells_of_others, find_changed, mutable_state
+from dynamo_lite.capture.branches.sameness import cells_of_others, find_changed, mutable_state, reachable
 from dynamo_lite.capture.lists.object_lists import convert_all, is_eligible, try_objects
 from dynamo_lite.capture.loops.candidates import is_long, roll, share
 from dynamo_lite.capture.loops.code import CONDITIONAL_JUMPS, always_read, joins, meeting, same_code
@@ -555,6 +555,8 @@ class Walk:
             if isinstance(owner, IteratorValue):  # where one way has ended the loop that it is of, it is the other's
                 ends = [end.held[owner][key] for end in (then, orelse) if owner in end.held]
                 if len(ends) == 2 and changed(tracer, {owner: then.held[owner]}, {owner: orelse.held[owner]}):
+                    if not self._is_held(owner, wanted[0] | wanted[1]):
+                        continue  # the loop that it is of was left, on one way
                     refuse("loop-state", "a list, dict or iterator that a branch changes")
                 places += [(owner, key, end) for end in ends]
             elif id(owner) not in own and not any((owner, key) == known[:2] for known in places):
@@ -580,6 +582,14 @@ class Walk:
             assert node is not None
             goes_on = node.params["yields"][goes_on]
         return goes_on
+
+    def _is_held(self, iterator: IteratorValue, live: frozenset[str]) -> bool:
+        """Whether something has an iterator behind two ways, where these locals are read."""
+        frame, locals_ = self.frame, self.frame.locals
+        frame.locals = {name: value for name, value in locals_.items() if name in live}
+        held = set(reachable(self.machine.tracer, by_callers=True))
+        frame.locals = locals_
+        return iterator in held
 
     def _dies_on_one(self, pair: tuple[Value | None, Value | None]) -> bool:
         """Whether a local of the segment's own frame, which nobody reads any more, holds on one of two ways alone what
