@@ -464,6 +464,17 @@ def any_and_all(x: Array, y: Array, k: int, f: float) -> Any:
     return any(np.linalg.norm(one) < f for one in (x, y)), all(one[0] > 0.0 for one in (x, y, x + y))
 
 
+@case(ONE)
+def any_and_all_of_lists(x: Array, y: Array, k: int, f: float) -> Any:
+    return any([np.linalg.norm(one) < f for one in (x, y)]), all((x[0] > 0, y[0] > 0, x[1] < y[1]))
+
+
+@case(BROKEN)
+def any_of_an_iterator_that_is_kept(x: Array, y: Array, k: int, f: float) -> Any:
+    them = iter((x[0] > 0, y[0] > 0, x[1] > 0))
+    return any(them), [bool(one) for one in them]
+
+
 @case(BROKEN)
 def an_iterator_that_is_kept(x: Array, y: Array, k: int, f: float) -> Any:
     them = iter((x, y, x * 2.0))

@@ -587,7 +587,7 @@ class Walk:
         """Whether something has an iterator behind two ways, where these locals are read."""
         frame, locals_ = self.frame, self.frame.locals
         frame.locals = {name: value for name, value in locals_.items() if name in live}
-        held = set(reachable(self.machine.tracer, by_callers=True))
+        held = set(reachable(self.machine.tracer))
         frame.locals = locals_
         return iterator in held
 

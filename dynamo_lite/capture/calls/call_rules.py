@@ -31,7 +31,7 @@ from dynamo_lite.capture.handlers.containers import length
 from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.iteration import consumers
 from dynamo_lite.capture.iteration.consuming import as_loop
-from dynamo_lite.capture.iteration.iterators import drain, extend, iterate, iterate_part, known_length, next_item
+from dynamo_lite.capture.iteration.iterators import drain, extend, iterate, iterate_part, known_length
 from dynamo_lite.capture.iteration.numbered import CALL
 from dynamo_lite.capture.lists import cells, lists, object_lists
 from dynamo_lite.capture.lists.searches import index_of, insert, remove
@@ -764,6 +764,10 @@ def _super(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return super_of(machine, *args)
 
 
+_ANY: Any = consumers.any_of
+_ALL: Any = consumers.all_of
+
+
 def _search(wanted: bool) -> Rule:
     """any or all: goes on to the first item whose truth is `wanted`."""
 
@@ -774,15 +778,11 @@ def _search(wanted: bool) -> Rule:
             number = as_scalar(numpy_rules.read_number(machine, whole, asked=True) or whole)
             if number is not None:
                 return NumberValue(None, ScalarOp("ne", "bool", (number, 0)))
-        value = only(args, kwargs)
-        loop = as_loop(machine, consumers.any_of if wanted else consumers.all_of, value)
+        value, function = only(args, kwargs), _ANY if wanted else _ALL
+        loop = as_loop(machine, function, value)
         if loop is not None:
             return loop
-        iterator = iterate(machine, value)
-        while (item := next_item(machine, iterator)) is not None:
-            if known_truth(machine, machine.realised(item)) is wanted:
-                return ConstantValue(None, wanted)
-        return ConstantValue(None, not wanted)
+        return machine.call_python(function, constant(function), [iterate(machine, value)], {})
 
     return search
 
