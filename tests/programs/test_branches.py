@@ -1,6 +1,6 @@
 """Branches on data outside of loops: which of them stay in one graph, and that nothing differs from plain Python."""
 
-# ruff: noqa: SIM108, SIM110, B007 - they are what is tested
+# ruff: noqa: SIM108, SIM110, B007, C419 - they are what is tested
 
 from __future__ import annotations
 
@@ -545,6 +545,25 @@ def test_long_arms_keep_the_break() -> None:
 
 
 @pytest.mark.usefixtures("no_mode")
+@pytest.mark.usefixtures("no_mode")
+@pytest.mark.parametrize("count, stays", [(4, True), (6, False)])
+def test_loops_of_many_rounds_keep_the_break(count: int, stays: bool) -> None:
+    def pairs(balls: list[dict[str, Any]]) -> Any:
+        near = 0.0
+        for one in balls:
+            for other in balls:
+                d = one["at"] - other["at"]
+                if d @ d < 1.0:
+                    near = near + d[0]
+        return near
+
+    balls = [{"at": np.ones(2) * place} for place in range(count)]
+    fast: Any = dynamo_lite.compile(pairs, options=OPTIONS)
+    assert fast(balls) == pairs(balls)
+    kinds = [node.kind for one in fast._compilation.segments for node in one.capture.graph.nodes]
+    assert (NodeKind.COND in kinds) == stays == (not fast.explain().breaks)
+
+
 def test_the_option_keeps_all_breaks() -> None:
     assert breaks_of(one_side, *arguments(1.0), native_branches=False) == 1
 

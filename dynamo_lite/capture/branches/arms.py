@@ -45,13 +45,23 @@ def are_short(code: Code, place: int) -> bool:
     if any(place in loop for loop in while_loops(code).values()):
         return False  # which better stays a loop, as it may behind a break in its first round
     join = joins(code, frozenset(range(len(code.instrs))), -1)[place]
-    fors = (at for at, instr in enumerate(code.instrs) if instr.op == "FOR_ITER")
-    heads = frozenset(at for at in fors if place in natural_loop(code, at, False))  # which the ways may go on with
+    heads = _heads_around(code, place)  # of loops that the ways may go on with
     one, other = (_arm(code, begin, join, heads) for begin in (place + 1, instr.target))
     if one is None or other is None:
         return False
     lengths = sorted((len(one - other), len(other - one)))
     return lengths[0] <= ARMS.shorter and len(one | other) <= ARMS.together
+
+
+@remembered
+def loops_around(code: Code, place: int) -> int:
+    """In how many `for` loops an instruction is."""
+    return len(_heads_around(code, place))
+
+
+def _heads_around(code: Code, place: int) -> frozenset[int]:
+    heads = (at for at, instr in enumerate(code.instrs) if instr.op == "FOR_ITER")
+    return frozenset(at for at in heads if place in natural_loop(code, at, False))
 
 
 def _arm(code: Code, begin: int, join: int | None, heads: frozenset[int]) -> set[int] | None:
@@ -146,6 +156,6 @@ def _is_big(size: Scalar) -> bool:
 
 
 __all__ = [
-    *("BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "raising_way", "sizes_in"),
-    "stay_small",
+    *("BY_TRUTH", "are_short", "check_sizes", "declining_way", "has_big_arrays", "loops_around"),
+    *("raising_way", "sizes_in", "stay_small"),
 ]

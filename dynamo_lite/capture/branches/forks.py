@@ -15,16 +15,18 @@ arrays, which a segment fuses with what follows.
 
 from __future__ import annotations
 
+from math import prod
 from typing import NoReturn
 
-from dynamo_lite.capture.branches.arms import are_short, has_big_arrays
+from dynamo_lite.capture.branches.arms import are_short, has_big_arrays, loops_around
 from dynamo_lite.capture.branches.branches import FEW_FORKS, CalleeWalk
 from dynamo_lite.capture.branches.choices import break_, data_condition, none_condition
+from dynamo_lite.capture.iteration.numbered import rounds_left
 from dynamo_lite.capture.loops.candidates import roll
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.segments.restraints import place_of
 from dynamo_lite.capture.state import Frame, Retry, Tracer
-from dynamo_lite.capture.value import Break
+from dynamo_lite.capture.value import Break, IteratorValue
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.policy import ARMS
 
@@ -36,6 +38,9 @@ def may_fork(machine: Machine, frame: Frame, place: int) -> bool:
         return False
     if len(tracer.forks) > ARMS.most_refused or tracer.forked >= ARMS.most or _place(frame, place) in tracer.forks:
         return False
+    iterators = [one for one in frame.stack if isinstance(one, IteratorValue)]
+    if prod(map(rounds_left, iterators)) > ARMS.most or len(iterators) < loops_around(frame.code, place):
+        return False  # lest a loop be left in its middle, and go on with other code in each round from there
     return are_short(frame.code, place) and not has_big_arrays(tracer, tracer.root.inputs)
 
 

@@ -230,6 +230,12 @@ def end(iterator: IteratorValue) -> None:
         end(part)
 
 
+def rounds_left(iterator: IteratorValue) -> int:
+    """How many rounds a loop that is unrolled goes on with after this one; 1 where that is not known."""
+    counts = [rounds_left(part) for part in iterator.parts]
+    return min(counts) if counts else max(1, len(iterator.items) - iterator.taken + 1)
+
+
 def is_rest(value: Value) -> bool:
     """Whether an iterator that is handed over as what is left of it has not ended."""
     if not isinstance(value, IteratorValue) or value.source is not None:
@@ -244,5 +250,6 @@ def has_ended(iterator: IteratorValue) -> bool:
 
 __all__ = [
     *("CALL", "RULED", "are_private", "end", "goes_by_character", "goes_over_arrays", "goes_over_grown", "has_ended"),
-    *("is_held", "is_numbered", "item_at", "know_texts", "numbering", "source_of", "take_one", "trip", "under"),
+    *("is_held", "is_numbered", "item_at", "know_texts", "numbering", "rounds_left", "source_of", "take_one", "trip"),
+    "under",
 ]
