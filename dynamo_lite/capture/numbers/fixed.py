@@ -1,0 +1,35 @@
+"""Numbers that capture takes for constants, and those of which that has made a version for each call.
+
+Enters: a number whose value is needed. Leaves: a break, where the captures so far have fixed it at this place to as many
+other values: a guard on one more would fail in the next call. What needs the value runs plainly, and what stands around
+it is compiled once.
+
+INVARIANT: only numbers that are given to the segment count. Of sizes few are fixed, and those are small (short_axes.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dynamo_lite.capture.numbers.words import number_words
+from dynamo_lite.capture.segments.restraints import place_in
+from dynamo_lite.capture.value import Break
+from dynamo_lite.graph.scalar import Number, Scalar, Symbol, symbols_of
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.state import Tracer
+
+FIXED = 4  # values of one number for which there is a version each
+
+
+def note_fixed(tracer: Tracer, expr: Scalar, number: Number) -> None:
+    """Note that `expr` is fixed to `number` at the instruction at hand; break where it has been too many others."""
+    known = tracer.restraints.fixed
+    given = {one.name for one in tracer.root.inputs if isinstance(one, Symbol)}
+    if known is None or not tracer.frames or not symbols_of(expr) <= given:
+        return
+    frame, words = tracer.frames[-1], number_words(tracer, expr)
+    met = known.setdefault((place_in(frame.code, frame.index - 1), words), set())
+    if number not in met and len(met) >= FIXED:
+        raise Break("changing-number", words)
+    met.add(number)
