@@ -245,6 +245,34 @@ def sets(q, k, p, n):
 
 
 @program
+def sets_of_planes(q, k, p, n):
+    """Sets of what np.where has found, a tuple of one vector: a plane of one row."""
+    s = 0
+    for i in range(n):
+        found = np.union1d(np.where(k > i % 3), np.where(q > 0.5))
+        left = np.setdiff1d(found, (i % 5, 1))
+        s += left.sum() * 3 + len(np.intersect1d(found, np.where(q <= 0.5))) + len(np.setxor1d(left, [[1, 2], [3, i]]))
+        k[i % len(k)] = i % 5
+    return s
+
+
+@program
+def grids(q, k, p, n):
+    """Rows and columns chosen at once: `x[np.ix_(i, j)]`, and the like."""
+    s, e = 0.0, np.zeros((len(p), len(p)))
+    for i in range(n):
+        rows, columns = np.flatnonzero(p[:, 0] > 0.3), np.flatnonzero(p[0] > 0.2)
+        part = p[np.ix_(rows, columns)]
+        s += part.sum() + p[rows[:, None], columns].sum() + p[rows[::-1, None], columns[None, :] - 1].sum()
+        e[np.ix_(rows, columns)] += 0.5
+        e[rows[:, None], columns] = part * i
+        e[np.ix_(columns, rows)] = q[i % len(q)]
+        e[np.ix_(rows, rows)] = i * 1.0
+        p[i % len(p), 0] = i % 2 * 0.75
+    return s, e
+
+
+@program
 def accepted(q, k, p, n):
     """What is proposed is a changed copy, which is kept or not."""
     least = 1e9
