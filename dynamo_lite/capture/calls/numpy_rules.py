@@ -466,7 +466,7 @@ def _numbers_read(machine: Machine, index: Value, ndim: int) -> Value:
 
 def _item_read(machine: Machine, item: Value) -> Value:
     if isinstance(item, SliceValue):
-        return SliceValue(None, *(read_int(machine, part) for part in (item.start, item.stop, item.step)))
+        return SliceValue(None, *(read_int(machine, part, asked=True) for part in (item.start, item.stop, item.step)))
     return read_int(machine, item, asked=True)
 
 
