@@ -257,6 +257,20 @@ def sets_of_planes(q, k, p, n):
 
 
 @program
+def least_of_two(q, k, p, n):
+    """Of as many columns as were found: none, one, or more."""
+    s = np.zeros(3)
+    for i in range(n):
+        w = np.flatnonzero(k == i % 4)
+        both = np.array([q[w], q[w[::-1]] * 0.5])
+        q[w] = np.min(both, axis=0) - np.max(both, axis=0) * 0.25
+        s[0] += np.argmin(both, axis=0).sum() + np.prod(both, axis=0).sum()
+        s += np.min(p[w], axis=1).sum()
+        k[i % len(k)] = i % 5
+    return q, s
+
+
+@program
 def grids(q, k, p, n):
     """Rows and columns chosen at once: `x[np.ix_(i, j)]`, and the like."""
     s, e = 0.0, np.zeros((len(p), len(p)))
