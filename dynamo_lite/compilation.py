@@ -65,7 +65,8 @@ from dynamo_lite.report.records import (
 )
 from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
-from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists
+from dynamo_lite.schedule.cost import DoesNotPay
+from dynamo_lite.schedule.doubts import is_doubtful, makes_lists
 from dynamo_lite.schedule.steps import Call, Map, Reduce, count
 from dynamo_lite.telling import Telling
 
