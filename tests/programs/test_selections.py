@@ -234,6 +234,18 @@ def turned(q, k, p, n):
 
 
 @program
+def turned_by_turns(q, k, p, n):
+    """By the loop's number, or by one that it carries."""
+    by = 1
+    for i in range(n):
+        q[:] = np.roll(q, -i) * 0.5
+        p[i % len(p)] = np.roll(p[i % len(p)], by)
+        p[:] = np.roll(p, (i - 2) * 3, axis=0) + np.roll(p, 7 - i, 1) + q[0]
+        by = i * 5 - by
+    return q, p
+
+
+@program
 def sets(q, k, p, n):
     s = 0.0
     for i in range(n):

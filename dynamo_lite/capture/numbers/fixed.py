@@ -24,12 +24,25 @@ FIXED = 4  # values of one number for which there is a version each
 
 def note_fixed(tracer: Tracer, expr: Scalar, number: Number) -> None:
     """Note that `expr` is fixed to `number` at the instruction at hand; break where it has been too many others."""
+    met = _met(tracer, expr)
+    if met is None:
+        return
+    if number not in met and len(met) >= FIXED:
+        raise Break("changing-number", number_words(tracer, expr))
+    met.add(number)
+
+
+def has_changed(tracer: Tracer, expr: Scalar) -> bool:
+    """Whether it would break."""
+    met = _met(tracer, expr)
+    return met is not None and len(met) >= FIXED and tracer.hint(expr) not in met
+
+
+def _met(tracer: Tracer, expr: Scalar) -> set[Number] | None:
+    """What `expr` has been fixed to at this instruction, None where that may be anything."""
     known = tracer.restraints.fixed
     given = {one.name for one in tracer.root.inputs if isinstance(one, Symbol)}
     if known is None or not tracer.frames or not symbols_of(expr) <= given:
-        return
-    frame, words = tracer.frames[-1], number_words(tracer, expr)
-    met = known.setdefault((place_in(frame.code, frame.index - 1), words), set())
-    if number not in met and len(met) >= FIXED:
-        raise Break("changing-number", words)
-    met.add(number)
+        return None
+    frame = tracer.frames[-1]
+    return known.setdefault((place_in(frame.code, frame.index - 1), number_words(tracer, expr)), set())

@@ -57,3 +57,17 @@ def test_one_graph_is_one_for_each_number() -> None:
     for k in VALUES[: fixed.FIXED + 2]:
         assert fast(x, k).tobytes() == padded(x, k).tobytes()
     assert fast.stats()["compiles"] == fixed.FIXED + 2
+
+
+def rolled(x: Any, k: int) -> Any:
+    y = np.sqrt(np.abs(x)) * 2.0 + x
+    return np.roll(y, k - 5) * 3.0 - np.roll(x, -k)[:10].sum()
+
+
+def test_what_may_vary_is_not_fixed_any_more() -> None:
+    fast, x = dynamo_lite.compile(rolled), np.linspace(-1.0, 1.0, 50)
+    for k in [*VALUES, *VALUES, 0, 5, 50, 55, -200, 2**40]:
+        found, wanted = fast(x, k), rolled(x, k)
+        assert found.tobytes() == wanted.tobytes() and found.strides == wanted.strides
+    assert not fast.explain().breaks and fast.stats()["compiles"] <= fixed.FIXED + 2
+    assert fast(x[:0], 99).tobytes() == rolled(x[:0], 99).tobytes()
