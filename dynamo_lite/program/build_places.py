@@ -259,9 +259,9 @@ def _is_one(size: Number) -> bool:
 
 def _with_axes(array: Array, n: int, one: Number, stride: Value) -> Array:
     """An array with axes of one element in front of its own."""
-    missing = n - len(array.sizes)
-    parts = ((one,) * missing + array.sizes, (stride,) * missing + array.strides, (frozenset(),) * missing + array.axes)
-    return array if not missing else replace(array, sizes=parts[0], strides=parts[1], axes=parts[2])
+    missing, nowhere = n - len(array.sizes), frozenset[Axis]()
+    sizes, strides = (one,) * missing + array.sizes, (stride,) * missing + array.strides
+    return replace(array, sizes=sizes, strides=strides, axes=(nowhere,) * missing + array.axes) if missing else array
 
 
 def _transposed(x: Array, ordered: frozenset[Axis] | None) -> Array:

@@ -1,7 +1,7 @@
 """Tells which programs had better be timed on real calls, since no estimate knows what they take.
 
-Enters a captured graph and the times by size that cost.py guesses; leaves whether calls are timed (csrc/watch/trials.c).
-What gains is plain once or twice, what loses rests.
+Enters a captured graph and the times by size that cost.py guesses; leaves whether calls are timed
+(csrc/watch/trials.c). What gains is plain once or twice, what loses rests.
 """
 
 from __future__ import annotations

@@ -673,7 +673,7 @@ def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: di
 
 
 def _constant_or_open(machine: Machine, error: ops.NotConstant) -> Any:
-    """An axis, a kind, a number of places, fixed to what it is in this call; one that changes, where it may, as it is."""
+    """An axis, a kind, a number of places, fixed to what it is in this call; what changes, and may, as it is."""
     tracer = machine.tracer
     if error.may_vary and (tracer.varies(error.value) or has_changed(tracer, error.value)):
         return OpenNumber(error.value)

@@ -1,10 +1,10 @@
 """Numbers that capture takes for constants, and those of which that has made a version for each call.
 
-Enters: a number whose value is needed. Leaves: a break, where the captures so far have fixed it at this place to as many
-other values: a guard on one more would fail in the next call. What needs the value runs plainly, and what stands around
-it is compiled once.
+Enters: a number whose value is needed. Leaves: a break, where the captures so far have fixed it at this place to as
+many other values: a guard on one more would fail in the next call. What needs the value runs plainly, and what stands
+around it is compiled once. An op that can do with a number that changes gets that (numpy_rules.py: bind).
 
-INVARIANT: only numbers that are given to the segment count. Of sizes few are fixed, and those are small (short_axes.py).
+INVARIANT: only numbers that are given to the segment count. Of sizes few are fixed, and they are small (short_axes.py).
 """
 
 from __future__ import annotations

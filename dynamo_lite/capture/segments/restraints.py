@@ -135,9 +135,9 @@ class Restraints:
             known.clear()
         self.sides.clear()
         self.shared.clear()
-        emptied = self.numbers, self.parts, self.joins, self.numbered, self.lessons, self.lengths or {}, self.fixed or {}
-        for held in emptied:
+        for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered, self.lessons):
             held.clear()
+        (self.fixed or {}).clear()
 
 
 def place_of(code: Code, index: int | None = None) -> Place:
