@@ -277,6 +277,12 @@ _ROWS = (
         "Keep the arrays as rows of one array, or store a new one: w[i] = w[i] + x.",
     ),
     Reason(
+        "changing-number",
+        "break",
+        "the value of {detail} is needed, which has been another one in each of several versions",
+        "Nothing to do: what needs it runs plainly, and the rest is compiled once.",
+    ),
+    Reason(
         "list-length",
         "break",
         "the items of {detail} are needed, a list that has grown from call to call",

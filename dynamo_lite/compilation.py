@@ -65,7 +65,8 @@ from dynamo_lite.report.records import (
 )
 from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
-from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists
+from dynamo_lite.schedule.cost import DoesNotPay
+from dynamo_lite.schedule.doubts import is_doubtful, makes_lists
 from dynamo_lite.schedule.steps import Call, Map, Reduce, count
 from dynamo_lite.telling import Telling
 
@@ -144,7 +145,8 @@ class Compilation:
         self._leads: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments that break -> where they go on
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
-        self._restraints = Restraints(lengths=None if fullgraph else {}, begins_plainly=self.judged and not fullgraph)
+        known: dict[Any, Any] = {"lengths": None, "fixed": None} if fullgraph else {}
+        self._restraints = Restraints(begins_plainly=self.judged and not fullgraph, **known)
         self.resumes = Resumes(
             self.on_miss, watcher, self._note_resume, self._note_way, self._fail, self._restraints.sides
         )

@@ -518,8 +518,11 @@ int32_t
 dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, npy_intp n, npy_intp inner)
 {
     const DlFold *fold = &folds[number];
-    if (outer < 1 || n < 1 || inner < 1) {
-        return 1;
+    if (n < 1) {
+        return 1; // which NumPy refuses, or fills with what the ufunc begins with
+    }
+    if (outer < 1 || inner < 1) {
+        return 0;
     }
     unsigned before = fold->skips ? dl_fp_get() : 0;
     int unsure = inner == 1 ? fold_runs(fold, results, data, outer, n) : fold_rows(fold, results, data, outer, n, inner);

@@ -17,6 +17,7 @@ from dynamo_lite._C import version_tag
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.loops.plan import LoopKey, LoopPlan
+from dynamo_lite.capture.numbers.fixed import note_fixed
 from dynamo_lite.capture.numbers.words import number_words
 from dynamo_lite.capture.segments.restraints import Restraints, Rounds
 from dynamo_lite.capture.source import Source
@@ -741,6 +742,7 @@ class Tracer:
             return value
         number = self.hint(value.expr)
         if is_symbolic(value.expr):
+            note_fixed(self, value.expr, number)
             if isinstance(number, float):
                 if value.source is None:
                     raise Break("float-argument", number_words(self, value.expr))

@@ -42,11 +42,19 @@ class UnknownShape(OpError):
 
 
 class NotConstant(OpError):
-    """`value`, a number that depends on arguments, has to be known: whoever asks may fix it and ask again."""
+    """`value`, a number that depends on arguments, has to be known: whoever asks may fix it and ask again. may_vary: or
+    hand it over as an OpenNumber."""
 
-    def __init__(self, value: Scalar, text: str) -> None:
+    def __init__(self, value: Scalar, text: str, may_vary: bool = False) -> None:
         super().__init__(text)
-        self.value = value
+        self.value, self.may_vary = value, may_vary
+
+
+@dataclass(frozen=True, slots=True)
+class OpenNumber:
+    """An int that changes from call to call, or from one iteration to the next: it will not be fixed."""
+
+    value: Scalar
 
 
 class NotRead(OpError):

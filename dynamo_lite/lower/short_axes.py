@@ -26,6 +26,7 @@ from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.functionalise import looks_at_layout
 from dynamo_lite.ops.reductions import ONE_BY_ONE, reduce_dtypes
+from dynamo_lite.ops.shapes import is_open
 
 _IN_ORDER = {np.add: "add", np.multiply: "multiply"}
 _EXTREMES = {np.minimum: "minimum", np.maximum: "maximum"}
@@ -38,7 +39,7 @@ def short_axes(graph: Graph) -> None:
         return
     nodes, replaced = graph.nodes, dict[Node, Node]()
     rows: dict[Node, list[Node]] = {}
-    wide: dict[Dim, None] = {}  # sizes that have to be 2 at least
+    wide: dict[Dim, None] = {}  # sizes that must not be 1
     graph.nodes = []
     for node in nodes:
         if node not in parts:
@@ -64,7 +65,7 @@ def _require_columns(graph: Graph, sizes: dict[Dim, None]) -> None:
         for size in node.array_type.shape if isinstance(node.type, ArrayType) else ():
             if size in sizes:
                 del sizes[size]
-                condition = make("ge", size, 2)
+                condition = make("ne", size, 1)
                 if not graph.facts.decide(condition):
                     graph.add_call("require", (condition,), {}, ArrayType(np.dtype(bool), (), True))
 
@@ -77,7 +78,7 @@ def _to_take_apart(graph: Graph) -> set[Node]:
         if node.kind is not NodeKind.CALL:
             continue
         if node.op == "reduce":
-            found |= {node} if _is_short(node) else set()
+            found |= {node} if _is_short(graph, node) else set()
         elif node not in outputs and uses[node] and found.issuperset(uses[node]) and _has_rows(node):
             found.add(node)
     # What somebody else reads, too, is left to the kernel that reduces: it may compute it anew.
@@ -88,7 +89,7 @@ def _is_elementwise(node: Argument) -> bool:
     return isinstance(node, Node) and node.kind is NodeKind.CALL and REGISTRY[node.op].kind is OpKind.ELEMENTWISE
 
 
-def _is_short(node: Node) -> bool:
+def _is_short(graph: Graph, node: Node) -> bool:
     (x,) = node.args
     if not isinstance(x, Node) or x.array_type.ndim != 2 or node.params["axes"] != (0,) or node.params["keepdims"]:
         return False
@@ -101,7 +102,13 @@ def _is_short(node: Node) -> bool:
         return ufunc in _IN_ORDER or ufunc in _EXTREMES
     if dtype.char not in "fd":  # NB: of float16 NumPy adds up in float32
         return False
-    return ufunc in _IN_ORDER or (ufunc in _EXTREMES and _is_packed(x))
+    return ufunc in _IN_ORDER or (ufunc in _EXTREMES and _is_packed(x) and not _may_be_one(graph, x))
+
+
+def _may_be_one(graph: Graph, x: Node) -> bool:
+    """Whether only the run knows if there is one column, of which the program would decline."""
+    size = x.array_type.shape[1]
+    return is_open(size) and not graph.facts.decide(make("ne", size, 1))
 
 
 @functools.cache

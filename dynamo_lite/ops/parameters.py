@@ -19,7 +19,7 @@ import numpy as np
 
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.opdef import NotConstant, NotRead, OpError, UnknownShape
+from dynamo_lite.graph.opdef import NotConstant, NotRead, OpenNumber, OpError, UnknownShape
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kind_of, terms_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import convert, is_pending, is_sequence
@@ -226,13 +226,16 @@ def static_int(value: Any) -> int:
 
 
 def open_int(value: Any) -> Scalar:
-    """`value` as an int that is constant, or made of what nodes of the graph yield: only the run knows it."""
+    """`value` as an int that is constant, or that changes: only the run knows what nodes of the graph yield."""
+    if isinstance(value, OpenNumber):
+        return value.value
     if isinstance(value, Node) and value.array_type.scalar and value.array_type.dtype.kind in "iu":
         raise NotRead(value, True)
     if is_symbolic(value) and kind_of(value) == "int":
         parts = (value, *(operand for term in terms_of(value) for operand in term.operands))
         if all(part.input < 0 for part in parts if isinstance(part, Symbol)):
             return value  # type: ignore[no-any-return]
+        raise NotConstant(value, "a number that depends on arguments, where NumPy wants an int", may_vary=True)
     return static_int(value)
 
 

@@ -90,7 +90,7 @@ class PlaceBuilder(ArrayBuilder):
         for axis, entry in enumerate(entries):
             register = frame.registers.get(entry.index) if isinstance(entry, Reg) else None
             if isinstance(register, Array):
-                indices.append((axis, self.flat_indices(register)))
+                indices.append((axis, register))
                 begin.append(self.constant(INT64, 0))
             elif is_scalar(entry) and kind_of(entry) == "int":
                 begin.append(self.place(entry, x.sizes[axis], frame))
@@ -100,17 +100,13 @@ class PlaceBuilder(ArrayBuilder):
                 raise NotCompiled("an index by what is no array")
         if not indices:
             raise NotCompiled("an index without arrays")
-        like = indices[0][1]
-        for _, other in indices[1:]:
-            if len(other.sizes) != len(like.sizes):
-                raise NotCompiled("index arrays of other axes")
-            for size, length in zip(other.sizes, like.sizes, strict=True):
-                self.require_size(size, length)
+        broadcast = self.broadcast([array for _, array in indices])
+        like = broadcast[0]
         self.require_short(like.sizes, like.axes)
         count = self.total(like.sizes)
         room = self.new_room()
         offsets = self.room_memory(room, INT64, count)
-        for place, (axis, array) in enumerate(indices):
+        for place, ((axis, _), array) in enumerate(zip(indices, broadcast, strict=True)):
             kind = array.dtype.itemsize * (-1 if array.dtype.kind == "i" else 1)
             stride = array.strides[0] if len(array.sizes) == 1 else self.stride(array.dtype.itemsize)
             words = (self.constant(INT64, int(place > 0)), offsets, self.begin(array), count.value, stride)
@@ -126,6 +122,33 @@ class PlaceBuilder(ArrayBuilder):
         if value.dtype.kind not in "iu":
             raise NotCompiled(f"an index of {value.dtype}")
         return self.read(value)
+
+    def broadcast(self, arrays: Sequence[Array]) -> list[Array]:
+        """Index arrays as arrays of one shape. What repeats in one, as in a grid x[i[:, None], j], is copied."""
+        n_axes = max(len(array.sizes) for array in arrays)
+        if n_axes > 2:
+            raise NotCompiled("an index by arrays of many axes")
+        spread = [_with_axes(array, n_axes, self.exactly(1), self.stride(0)) for array in arrays]
+        sizes, axes = list(spread[0].sizes), list(spread[0].axes)
+        for array in spread[1:]:
+            for axis, size in enumerate(array.sizes):
+                if _is_one(sizes[axis]):
+                    sizes[axis], axes[axis] = size, array.axes[axis]
+                elif not _is_one(size):
+                    self.require_size(size, sizes[axis])
+        return [self.spread(array, sizes, axes) for array in spread]
+
+    def spread(self, array: Array, sizes: list[Number], axes: list[frozenset[Axis]]) -> Array:
+        """An index array in the shape of all."""
+        repeats = [_is_one(size) and not _is_one(length) for size, length in zip(array.sizes, sizes, strict=True)]
+        if not any(repeats):
+            return self.flat_indices(array)
+        if array.dtype.kind not in "iu":
+            raise NotCompiled(f"an index by an array of {array.dtype}")
+        none = self.stride(0)
+        strides = [none if again else stride for again, stride in zip(repeats, array.strides, strict=True)]
+        repeated = replace(array, sizes=tuple(sizes), strides=tuple(strides), axes=tuple(axes), packed=False)
+        return self.packed_copy(repeated)
 
     def flat_indices(self, array: Array) -> Array:
         if array.dtype.kind not in "iu" or len(array.sizes) > 2:
@@ -228,6 +251,17 @@ class PlaceBuilder(ArrayBuilder):
         self.stored.add(x.base)
         words: list[Value | Memref] = [*what, found.begin, found.offsets, found.count.value, begin, strides[0]]
         self.helper("add_at", words, failure=abi.RETURNED_NAN)
+
+
+def _is_one(size: Number) -> bool:
+    return size.least == size.most == 1
+
+
+def _with_axes(array: Array, n: int, one: Number, stride: Value) -> Array:
+    """An array with axes of one element in front of its own."""
+    missing, nowhere = n - len(array.sizes), frozenset[Axis]()
+    sizes, strides = (one,) * missing + array.sizes, (stride,) * missing + array.strides
+    return replace(array, sizes=sizes, strides=strides, axes=(nowhere,) * missing + array.axes) if missing else array
 
 
 def _transposed(x: Array, ordered: frozenset[Axis] | None) -> Array:

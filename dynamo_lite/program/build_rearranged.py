@@ -156,6 +156,8 @@ class RearrangedBuilder(SelectionBuilder):
         given = dict(zip(step.function.keys, step.args[count:], strict=True))
         which = SETS.get(given["name"])
         x, y = (self.array(arg, frame) for arg in step.args[:count])
+        # NB: where an element stands in a matrix does not show.
+        x, y = (one if len(one.sizes) == 1 else self.reshaped(one, (-1,), frame) for one in (x, y))
         if which is None or given.get("unique") or x.dtype != y.dtype or x.dtype.kind not in "biu":
             raise NotCompiled(f"a set of {x.dtype}")
         sets = []

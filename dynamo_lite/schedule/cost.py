@@ -126,8 +126,6 @@ EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
 COMPLEX_NS = 2.0  # of an operation on a complex number: NumPy's loop on tiles, whose results are searched for NaN
 COMPILED_NS = 0.06  # of a compiled operation on one element
 TILE = 16  # elements that take as long as one
-DOUBTFUL = 4.0  # times as fast: what is expected to gain less is timed on real calls; estimates are that far off
-MANY_INPUTS = 32  # a program with more is timed as well: what their guards take hangs on how they are reached
 BATCH = 16  # iterations of a kernel in which arrays go through memory once
 CHOICE = 40.0
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
@@ -196,21 +194,6 @@ class Times:
     def pays(self) -> bool:
         """Whether the program is the faster one."""
         return self.plain >= self.native * WORTHWHILE
-
-
-def is_doubtful(times: Mapping[int, Times], graph: Graph) -> bool:
-    """Whether a call of the example's sizes gains so little, as estimated, that it had better be timed; or residual
-    code makes lists of arrays (capture/lists/cells.py), which the estimate leaves out."""
-    if 0 not in times:
-        return False
-    is_close = times[0].plain < DOUBTFUL * times[0].native
-    return is_close or len(graph.inputs) > MANY_INPUTS or makes_lists(graph)
-
-
-def makes_lists(graph: Graph) -> bool:
-    """Whether it has arrays of which residual code makes lists."""
-    stores = any(node.kind is NodeKind.STORE and node.params.get("listed") for node in graph.nodes)
-    return stores or any(makes_lists(region) for node in graph.nodes for region in node.regions)
 
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:

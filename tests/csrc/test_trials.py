@@ -375,7 +375,7 @@ def test_what_is_expected_to_gain_little_is_timed(
     doubtful: float, no_mode: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How many times as fast is little is one number, which is moved here to either side of what is expected."""
-    monkeypatch.setattr("dynamo_lite.schedule.cost.DOUBTFUL", doubtful)
+    monkeypatch.setattr("dynamo_lite.schedule.doubts.DOUBTFUL", doubtful)
 
     def horner(x: Any) -> Any:
         return (((x * 2.0 + 1.0) * x - 0.5) * x + 3.0) * x - x * x
@@ -388,9 +388,31 @@ def test_what_is_expected_to_gain_little_is_timed(
     assert bool(fast.explain().trials) == bool(doubtful)
 
 
+@pytest.mark.parametrize("brief", [1e9, 0.0])
+def test_a_brief_program_with_a_loop_is_timed(brief: float, no_mode: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In another call the loop may have too few iterations."""
+    monkeypatch.setattr("dynamo_lite.schedule.doubts.DOUBTFUL", 0.0)
+    monkeypatch.setattr("dynamo_lite.schedule.doubts.BRIEF", brief)
+
+    def area(points: list[tuple[float, float]]) -> float:
+        k, total = 1, 0.0
+        while k < len(points) and points[k][0] > points[k - 1][0]:
+            total += (points[k][0] - points[k - 1][0]) * points[k][1]
+            k += 1
+        return total
+
+    fast = dynamo_lite.compile(area)
+    for count in (3, 300):
+        points = [(float(k), 0.5 * k) for k in range(count)]
+        for _ in range(200):
+            assert fast(points) == area(points)
+    assert fast.stats()["native_calls"]
+    assert bool(fast.explain().trials) == bool(brief)
+
+
 def test_a_program_of_many_inputs_is_timed(no_mode: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the guards of many items take no estimate knows."""
-    monkeypatch.setattr("dynamo_lite.schedule.cost.DOUBTFUL", 0.0)
+    monkeypatch.setattr("dynamo_lite.schedule.doubts.DOUBTFUL", 0.0)
 
     def scattered(x: Any, places: tuple[Any, ...]) -> Any:
         for place in places:

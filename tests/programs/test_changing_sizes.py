@@ -338,3 +338,36 @@ def test_a_size_that_settles_is_no_number(program: Any, backend: str, no_mode: N
         given = np.linspace(0.0, 1.0, size), 12
         assert outcome(fast, given) == outcome(program, given)
     assert fast.stats()["native_calls"] and not fast.stats()["breaks"]
+
+
+def nearest(weights: Any, starts: int) -> Any:
+    """Dijkstra's distances: a list of one place in the first round, then an array of those that are as near."""
+    count = len(weights)
+    found = np.zeros((starts, count))
+    for start in range(starts):
+        distance, open_, places = np.full(count, np.inf), np.ones(count, bool), [start]
+        distance[start] = 0.0
+        while True:
+            open_[places] = False
+            for place in places:
+                (others,) = np.where(weights[place])
+                distance[others] = np.minimum(distance[others], distance[place] + weights[place, others])
+            if distance[open_].size == 0:
+                break
+            least = np.min(distance[open_])
+            if np.isinf(least):
+                break
+            (places,) = np.where((distance == least) & open_)
+        found[start] = distance
+    return found
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+def test_a_size_that_nobody_reads_on_one_way_out(backend: str) -> None:
+    fast = dynamo_lite.compile(nearest, backend=backend, options=OPTIONS)
+    for count in (7, 12, 2, 7):
+        rng = np.random.default_rng(count)
+        weights = rng.integers(1, 4, (count, count)) * (rng.random((count, count)) < 0.4) * 1.0
+        for starts in (count, 1, 0):
+            assert outcome(fast, (weights, starts)) == outcome(nearest, (weights, starts))
+    assert fast.stats()["native_calls"] and not fast.stats()["breaks"] and not fast.stats()["declines"], fast.explain()

@@ -145,14 +145,39 @@ def test_a_bound_from_outside_is_a_number_of_the_call() -> None:
     assert stats["compiles"] <= 3 and not stats["declines"] and not stats["breaks"]
 
 
-def cut_at_the_largest(x: Any) -> Any:
+def cut_at_the_largest(x: Any, tells: bool) -> Any:
     place = np.argmax(x)
-    return x[:place].sum(), x[place:] * 2.0, x[:place] - 1.0
+    if tells:
+        print(end="")
+    return x[:place].sum(), x[place:] * 2.0, x[:place] - 1.0, place
 
 
-def test_a_bound_that_an_earlier_graph_has_found() -> None:
-    options = {"options": OPTIONS}
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("tells", [False, True])
+def test_a_bound_that_this_graph_or_an_earlier_one_has_found(tells: bool, backend: str) -> None:
+    options = {"backend": backend, "options": OPTIONS}
+    lists = [[0.5], [], [1.0, 2.0, 3.0], [3.0, 2.0], [0.0, np.nan]]
     report = require_equal(
-        cut_at_the_largest, lambda: (rng(5).random(40),), compile=dynamo_lite.compile, compile_options=options
+        cut_at_the_largest,
+        lambda: (rng(5).random(40), tells),
+        variants=[lambda values=values: (np.array(values), tells) for values in lists],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options=options,
     )
-    assert len(report.compiled.explain().breaks) == 1
+    assert len(report.compiled.explain().breaks) == tells
+
+
+def test_a_bound_that_the_graph_has_found_need_not_fit() -> None:
+    def near_the_largest(x: Any, weights: Any) -> Any:
+        place = np.argmax(x)
+        part = x[place - 2 : place + 3]
+        return part * 2.0, part.sum(), part * weights
+
+    rows = [rng(seed).random(9 + seed) for seed in range(12)]
+    require_equal(
+        near_the_largest,
+        lambda: (np.arange(9.0) % 5, np.arange(5.0)),
+        variants=[lambda row=row: (row.copy(), np.arange(5.0)) for row in rows],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"options": OPTIONS},
+    )

@@ -234,6 +234,18 @@ def turned(q, k, p, n):
 
 
 @program
+def turned_by_turns(q, k, p, n):
+    """By the loop's number, or by one that it carries."""
+    by = 1
+    for i in range(n):
+        q[:] = np.roll(q, -i) * 0.5
+        p[i % len(p)] = np.roll(p[i % len(p)], by)
+        p[:] = np.roll(p, (i - 2) * 3, axis=0) + np.roll(p, 7 - i, 1) + q[0]
+        by = i * 5 - by
+    return q, p
+
+
+@program
 def sets(q, k, p, n):
     s = 0.0
     for i in range(n):
@@ -242,6 +254,48 @@ def sets(q, k, p, n):
         s += len(np.union1d(k, other)) + np.setxor1d(other, k).sum() * 7 + np.isin(q, q[:2], invert=True).sum()
         k[i % len(k)] = i % 5
     return s
+
+
+@program
+def sets_of_planes(q, k, p, n):
+    """Sets of what np.where has found, a tuple of one vector: a plane of one row."""
+    s = 0
+    for i in range(n):
+        found = np.union1d(np.where(k > i % 3), np.where(q > 0.5))
+        left = np.setdiff1d(found, (i % 5, 1))
+        s += left.sum() * 3 + len(np.intersect1d(found, np.where(q <= 0.5))) + len(np.setxor1d(left, [[1, 2], [3, i]]))
+        k[i % len(k)] = i % 5
+    return s
+
+
+@program
+def least_of_two(q, k, p, n):
+    """Of as many columns as were found: none, one, or more."""
+    s = np.zeros(3)
+    for i in range(n):
+        w = np.flatnonzero(k == i % 4)
+        both = np.array([q[w], q[w[::-1]] * 0.5])
+        q[w] = np.min(both, axis=0) - np.max(both, axis=0) * 0.25
+        s[0] += np.argmin(both, axis=0).sum() + np.prod(both, axis=0).sum()
+        s += np.min(p[w], axis=1).sum()
+        k[i % len(k)] = i % 5
+    return q, s
+
+
+@program
+def grids(q, k, p, n):
+    """Rows and columns chosen at once: `x[np.ix_(i, j)]`, and the like."""
+    s, e = 0.0, np.zeros((len(p), len(p)))
+    for i in range(n):
+        rows, columns = np.flatnonzero(p[:, 0] > 0.3), np.flatnonzero(p[0] > 0.2)
+        part = p[np.ix_(rows, columns)]
+        s += part.sum() + p[rows[:, None], columns].sum() + p[rows[::-1, None], columns[None, :] - 1].sum()
+        e[np.ix_(rows, columns)] += 0.5
+        e[rows[:, None], columns] = part * i
+        e[np.ix_(columns, rows)] = q[i % len(q)]
+        e[np.ix_(rows, rows)] = i * 1.0
+        p[i % len(p), 0] = i % 2 * 0.75
+    return s, e
 
 
 @program

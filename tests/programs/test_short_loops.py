@@ -124,3 +124,33 @@ def test_a_short_loop_that_cannot_stay_one_is_unrolled(backend: str) -> None:
         compile=dynamo_lite.compile,
         compile_options={"backend": backend, "options": OPTIONS},
     )
+
+
+def smoothed(x: Any, axes: int, n: int) -> Any:
+    out, i = x, 0
+    while i < n:
+        d = np.zeros_like(x)
+        slices = [slice(None)] * axes
+        for axis in range(axes):
+            slices[axis] = slice(1, None)
+            d[tuple(slices)] += np.diff(out, axis=axis)
+            slices[axis] = slice(None)
+        out = out + 0.1 * d
+        i += 1
+        if (d * d).sum() < 1e-3:
+            break
+    return out, i
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_loop_over_the_axes_in_a_loop_is_unrolled_where_their_number_is_an_argument(backend: str) -> None:
+    """A list of slices cannot be the program's: what is refused is the inner loop, and not the one around it."""
+    report = require_equal(
+        smoothed,
+        lambda: (np.random.default_rng(1).random((5, 6)), 2, 7),
+        variants=[lambda n=n: (np.random.default_rng(n).random((6, 5, 4)[:n]), n, 5) for n in (1, 2, 3)],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+    )
+    found = report.compiled.explain()
+    assert not found.breaks and {loop.outcome for loop in found.loops} == {"native", "unrolled"}, found

@@ -524,7 +524,7 @@ class Merge:
             if types_agree(self.tracer, type_, other) or (may_differ and alike_but_for_extents(type_, other)):
                 return instead
         self.tracer.regions.append(region)
-        node = stand_in_node(self.tracer, type_)
+        node = stand_in_node(self.tracer, type_, self.merges_extents)
         self.tracer.regions.pop()
         if node is None:
             self.refuse("loop-state", f"{what}, whose size one branch decides")

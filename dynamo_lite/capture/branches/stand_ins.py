@@ -18,9 +18,9 @@ def _is_size(tracer: Tracer, dim: Scalar) -> bool:
     return not tracer.varies(dim) and tracer.relate(make("ge", dim, 0)) and not tracer.relate(make("eq", dim, 1))
 
 
-def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
-    """A node of that type whose value nobody reads; None where its size is not known in the graph at hand, or
-    graphs do not compute with its dtype."""
+def stand_in_node(tracer: Tracer, type_: ArrayType, of_any_size: bool = False) -> Node | None:
+    """A node of that type whose value nobody reads; None where its size is not known in the graph at hand and has to be
+    that one, or graphs do not compute with its dtype."""
     if type_ == LIST:
         return ops.lists.new_container(tracer.graph, list, tracer.location())
     if type_.dtype.kind in "biufc" and not is_supported(type_.dtype):
@@ -32,11 +32,11 @@ def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
         # A constant is one object, which may not leave machine code; what is computed may.
         copied = "logical_not" if type_.dtype.kind == "b" else "positive"
         return ops.call(tracer.graph, copied, (constant,), {}, tracer.location())
-    if not all(isinstance(dim, int) or _is_size(tracer, dim) for dim in type_.shape):
+    known = [isinstance(dim, int) or _is_size(tracer, dim) for dim in type_.shape]
+    if not (of_any_size or all(known)):
         return None
-    return ops.call(
-        tracer.graph, "empty", (), {"shape": type_.shape, "dtype": type_.dtype, "order": "C"}, tracer.location()
-    )
+    shape = tuple(dim if is_known else 0 for dim, is_known in zip(type_.shape, known, strict=True))
+    return ops.call(tracer.graph, "empty", (), {"shape": shape, "dtype": type_.dtype, "order": "C"}, tracer.location())
 
 
 __all__ = ["stand_in_node"]

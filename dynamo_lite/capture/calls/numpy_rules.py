@@ -26,6 +26,7 @@ from dynamo_lite.capture.lists.list_arrays import array_of_numbers
 from dynamo_lite.capture.lists.rows import filled_array, length_of_part
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import known
+from dynamo_lite.capture.numbers.fixed import has_changed
 from dynamo_lite.capture.numbers.numbers import SCALAR_OPS, as_scalar
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
@@ -53,7 +54,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.capture.wrap import MISSING, class_lookup, int_from_outside
 from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.opdef import OpenNumber, Undecided
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.ops.conversion import Filled, is_pending
 from dynamo_lite.ops.parameters import is_supported
@@ -466,7 +467,7 @@ def _numbers_read(machine: Machine, index: Value, ndim: int) -> Value:
 
 def _item_read(machine: Machine, item: Value) -> Value:
     if isinstance(item, SliceValue):
-        return SliceValue(None, *(read_int(machine, part) for part in (item.start, item.stop, item.step)))
+        return SliceValue(None, *(read_int(machine, part, asked=True) for part in (item.start, item.stop, item.step)))
     return read_int(machine, item, asked=True)
 
 
@@ -650,11 +651,9 @@ def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: di
         try:
             bound = spelling.bind(operands, keywords, machine.tracer.relate)
         except ops.NotConstant as error:
-            # An axis, a kind, a number of places: fixed to what it is in this call.
-            fixed = machine.tracer.specialise(NumberValue(None, error.value))
-            assert isinstance(fixed, ConstantValue)
-            operands = _fixed(operands, error.value, fixed.value)
-            keywords = {name: _fixed(value, error.value, fixed.value) for name, value in keywords.items()}
+            fixed = _constant_or_open(machine, error)
+            operands = _fixed(operands, error.value, fixed)
+            keywords = {name: _fixed(value, error.value, fixed) for name, value in keywords.items()}
         except ops.NotRead as error:
             scalar: Any = _number_of(machine, error.node, [*args, *kwargs.values()], error.is_open)
             if not error.node.array_type.scalar:
@@ -671,6 +670,16 @@ def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: di
             raise no_rule(error) from None
         else:
             return complete(machine, bound)
+
+
+def _constant_or_open(machine: Machine, error: ops.NotConstant) -> Any:
+    """An axis, a kind, a number of places, fixed to what it is in this call; what changes, and may, as it is."""
+    tracer = machine.tracer
+    if error.may_vary and (tracer.varies(error.value) or has_changed(tracer, error.value)):
+        return OpenNumber(error.value)
+    fixed = tracer.specialise(NumberValue(None, error.value))
+    assert isinstance(fixed, ConstantValue)
+    return fixed.value
 
 
 def _number_of(machine: Machine, node: Node, args: Sequence[Value], is_open: bool) -> Scalar | None:

@@ -216,11 +216,11 @@ class Attempt:
         self.read |= exposed(frame.code, self.loop, self.header, behind, frozenset(), "FAST")
         if side_exits:
             names |= {self.exit_name, self.at_name} - {""}
-        self.undo = prepare(self.machine, self.plan, self.bounds)
         try:
+            self.undo = prepare(self.machine, self.plan, self.bounds)
             self.owners = find_owners(self.machine, self.plan, frame, self.loop, self.header)
-        except Unreached as found:
-            self.refuse(*found.args)
+        except (Unreached, Break) as found:
+            self.refuse(*found.args[:2])
         self.works_on_computed = not is_while and any(map(is_computed, frame.locals.values()))
         self.stored = frozenset[Name](self.owners).union(names)
         self.around = {name: self._get(name) for name in self.stored}

@@ -106,6 +106,8 @@ class Restraints:
     # variables of modules, complex numbers and bounds of slices: the constant, or MISSING if it changes
     numbers: dict[Source, Any] = field(default_factory=dict)
     parts: dict[Source, set[str]] = field(default_factory=dict)  # arrays that show each other's memory (parts.py)
+    # What numbers have been fixed to, by where and which (Tracer.specialise); None: they may be anything (fullgraph).
+    fixed: dict[tuple[Any, ...], set[Any]] | None = field(default_factory=dict)
 
     # Lists from outside, by the code that is captured.
     lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)  # found; None: any (fullgraph)
@@ -135,6 +137,7 @@ class Restraints:
         self.shared.clear()
         for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered, self.lessons):
             held.clear()
+        (self.fixed or {}).clear()
 
 
 def place_of(code: Code, index: int | None = None) -> Place:
