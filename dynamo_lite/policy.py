@@ -52,7 +52,7 @@ class Thresholds:
     budget_bare: float = 0.08  # of all time counts, where no arrays are in reach
     look_again: float = 1.5  # times the time that has passed, until one looks for arrays, or for prospects, again
     least_gain: float = 0.2  # of the time of arrays' segments, by the cost model; where they gain less, less counts
-    barren_share: float = 0.6  # of what counts of a loop does so after an attempt that brings nothing
+    barren_share: float = 0.6  # of what counts of a loop, or goes into an attempt, does after one that brings nothing
     break_takes: float = 3e-6  # seconds of the way out at a graph break and in again, which a segment is to gain
     long_segments: float = 0.0005  # seconds that these segments take, together, so that they tell
     called_again: int = 3  # calls of a function with loops of numbers, after which as many more are expected
@@ -108,6 +108,8 @@ class Thresholds:
     polls_after: float = 0.002  # plain time of the calls of a function without loops, until it gets polls at all
     too_short: float = 0.02  # of the process's time pass until a loop asks again that ended too soon to be entered
     ask_again: float = 0.1  # of the process's time pass, as long as nothing may be compiled, until one asks again
+    asking_share: float = 0.01  # of it may go into questions in vain; beyond that each is put off until it is no more,
+    asking_rest: float = 0.25  # but for no longer than so much of it
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
@@ -154,6 +156,7 @@ AT_ONCE = Thresholds(
     short_loop=0.0,
     way_in=0.0,
     too_short=0.0,
+    asking_share=1e6,
     hot_callee=0.0,
     polls_after=0.0,
     look=0.0,
@@ -299,17 +302,19 @@ class Budget:
         self._ends[loop] = process_time() + known
 
     @contextmanager
-    def attempt(self, saved: float = 0.0, goes_on: bool = False, of: Hashable = None) -> Iterator[None]:
+    def attempt(
+        self, saved: float = 0.0, goes_on: bool = False, of: Hashable = None, hope: float = 1.0
+    ) -> Iterator[None]:
         """Compile something in this block: it counts, and the next attempt is expected to take about as long.
 
         It is given up once it takes much more than what is there, or than a share of what is known to come
         (budget.OutOfTime): of a program that has run for two seconds the capture of one long loop may want one, and win
-        nothing.
+        nothing. hope: 1, or less where attempts so far have brought nothing: this one gets as much less in any case.
         """
         limits = self._thresholds
         there = -self._missing(-self._usual, saved, goes_on, of)
         earned = -self._missing(-self._usual, saved, goes_on, of, trusts=False)
-        now, least = process_time(), self._pace * limits.attempt_least
+        now, least = process_time(), self._pace * limits.attempt_least * hope
         ahead, known = (max(0.0, max(ends.values(), default=now) - now) for ends in (self._ahead, self._ends))
         promised = max(limits.attempt_over * there, limits.attempt_ahead * ahead)
         most = max(least, limits.attempt_over * earned, min(promised, least + limits.attempt_part * known))

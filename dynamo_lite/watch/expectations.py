@@ -51,6 +51,7 @@ class Expectations:
         # Until when a loop is known to run, and guessed, and may be known to.
         self.expected: dict[_C.Round, tuple[float, float, float]] = {}
         self.functions: dict[_C.Poll, int] = {}  # the kinds of those that have asked, by their entries
+        self.loops_of: dict[_C.Poll, list[_C.Round]] = {}  # the innermost ones of those functions
         self.refuted: set[_C.Round] = set()  # innermost loops that were compiled, and are not native
         self.shares: dict[_C.Round, float] = {}  # of the time of a loop, that counts
         self.whiles = Whiles()
@@ -127,7 +128,8 @@ class Expectations:
         if entry not in self.functions:
             kinds = [kind_of(code, loop, outside, held).kind for loop in inner.values()]
             self.functions[entry] = min(OF_NUMBERS, *kinds) if kinds else 0
-        if self.functions[entry] == OF_NUMBERS and self.refuted.isdisjoint(inner):
+            self.loops_of[entry] = list(inner)
+        if self._kind_of_calls(entry) == OF_NUMBERS:
             guessed = self._calls_to_come(entry)
             self.budget.expects(entry, share * guessed * self.limits.budget_guessed, guessed)
 
@@ -157,13 +159,15 @@ class Expectations:
             for round_ in self.expected:
                 self._expect(round_)
 
-    def attempted(self, segments: Sequence[Segment]) -> None:
-        """See what an attempt has brought. As long as none has a native loop, and all are in pieces of which each gains
-        less than the way from it to the next one takes, less and less counts."""
+    def attempted(self, segments: Sequence[Segment], has_entry: bool = True) -> None:
+        """See what an attempt has brought. As long as none has a native loop, and each has brought nothing at all, or
+        pieces of which each gains less than the way from it to the next one takes, less and less counts. has_entry:
+        whether what was asked for may run."""
         found = [one for one in segments if one.capture.break_ is None or one.capture.break_.reason != "loop-goes-on"]
         self.is_proved |= any(plan.outcome == "native" for one in found for plan in one.capture.loops)
         is_barren = all(one.capture.break_ is not None and self._gains_nothing(one) for one in found)
-        hope = 1.0 if self.is_proved else self.hope * (self.limits.barren_share if found and is_barren else 1.0)
+        is_barren = is_barren if found else not (segments or has_entry)
+        hope = 1.0 if self.is_proved else self.hope * (self.limits.barren_share if is_barren else 1.0)
         if hope != self.hope:
             self.hope = hope
             for round_ in self.expected:
@@ -232,16 +236,25 @@ class Expectations:
         kinds = {inner: self._seen_kind(inner, found) for inner, found in self.kinds.items()}
         spent = sum(inner.plain for inner, kind in kinds.items() if kind >= least)
         brief = self.limits.short_call * 1e9  # of such functions nobody sees the loops
-        called = [one for one, kind in self.functions.items() if kind >= least and one.spent < brief * one.calls]
+        seen = {one: self._kind_of_calls(one) for one in self.functions if one.spent < brief * one.calls}
+        called = [one for one, kind in seen.items() if kind >= least]
         spent += sum(one.spent for one in called)
         least_time = self.limits.slight_share * round_.plain  # NB: one of its own may run seldom, or never
         own = [kinds[one] for one in self.looked_into[round_] if one is round_ or one.plain >= least_time]
         return max(own, default=0) >= least or spent > self.limits.numeric_share * round_.plain
 
+    def _kind_of_calls(self, entry: _C.Poll) -> int:
+        """The kind of a function that has asked, by its loops; none where these were compiled to nothing native, or all
+        its calls that were compiled have lost."""
+        if not self.refuted.isdisjoint(self.loops_of[entry]):
+            return 0
+        tried = [stays_plain for *_, n_compiled, stays_plain in entry.times if n_compiled]
+        return 0 if tried and all(tried) else self.functions[entry]
+
     def _seen_kind(self, inner: _C.Round, found: LoopKind) -> int:
         """What an innermost loop does, by its code and by what its operations take: of arrays so small that nearly all
         of that goes into the call it is as good as one of numbers, and one that takes long has large arrays."""
-        if inner in self.refuted or not found.kind:
+        if inner in self.refuted or inner.loses or not found.kind:
             return 0
         each = self.budget.slowness * found.operations * inner.n_plain  # of seconds on a usual machine
         taken = self._own_share() * inner.plain * 1e-9

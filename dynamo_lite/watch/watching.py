@@ -82,6 +82,7 @@ class Watch:
         self.failures: Counter[str] = Counter()  # defects of ours, by what was said of them
         self._started = self._ended = False
         self._began = process_time()
+        self._in_vain = 0.0  # CPU seconds that questions have taken which brought nothing
 
     def watched(self, code: types.CodeType) -> types.CodeType:
         """`code` with polls, which act from now on; as it is once the watching has ended."""
@@ -289,10 +290,10 @@ class Watch:
     def _entry_for(
         self, function: types.FunctionType, slots: tuple[Any, ...], caller: types.FrameType | None
     ) -> _C.CacheEntry | None:
-        code = function.__code__
+        code, began = function.__code__, thread_time()
         with budget.timed():  # the question itself is part of the price
             if originals.replaced(builtins_alone=True) or not self._call_has_prospects(function, slots):
-                _C.cool(function, self.limits.no_prospects)
+                _C.cool(function, self._after(self.limits.no_prospects, began))
                 return None
             share = self._share(function, slots)
             self._look_at_calls(function, slots, share)
@@ -305,18 +306,19 @@ class Watch:
             allowed = compiler is not None and self.budget.allows(*asked)
             if compiler is None or not allowed or self._waits(code, self._running()):
                 self.put_off += 1
-                _C.cool(function, self._pause(allowed, asked))
+                _C.cool(function, self._after(self._pause(allowed, asked), began))
                 return None
             self.asked.add(defined_at(code))
             before = budget.taken()
-            with self.budget.attempt(saved, goes_on, defined_at(code)), own_modules:
+            hope = self.expectations.hope
+            with self.budget.attempt(saved, goes_on, defined_at(code), hope), own_modules:
                 known = len(compiler.segments)
                 entry = compiler.miss(function, slots)
                 if len(compiler.segments) > known and self._breaks_too_often(compiler):
                     entry = None
                     _C.cool(function, self.limits.no_prospects)
             self.expectations.learn(list(compiler.loops.values()))
-            self.expectations.attempted(compiler.segments[known:])
+            self.expectations.attempted(compiler.segments[known:], entry is not None)
             found = (one.times.get(0) for one in compiler.segments if not one.why_plain)
             self.expectations.weigh((one.plain * 1e-9, one.native * 1e-9) for one in found if one is not None)
             if compiler.is_waiting(code):
@@ -400,6 +402,14 @@ class Watch:
         if self.compilation is None:
             return self.limits.ask_again * process_time()
         return 0.0 if allowed else self.budget.wait(*asked)
+
+    def _after(self, pause: float, began: float) -> float:
+        """Seconds until one may ask again who has asked in vain, since `began`, and would after `pause`: more, as long
+        as such questions have taken more than their share of the time."""
+        self._in_vain += thread_time() - began
+        now = process_time()
+        owed = self._in_vain / self.limits.asking_share - now
+        return max(pause, min(owed, self.limits.asking_rest * now))
 
     def _share(self, function: types.FunctionType, values: Iterable[Any]) -> float:
         """How much of the time counts for a function, whose variables have those values: all of it where arrays are in
@@ -550,7 +560,7 @@ class Watch:
     ) -> Any:
         """stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
         holds."""
-        began = perf_counter()
+        began, began_at = thread_time(), perf_counter()
         is_given_up = self.pieces is not None and self.pieces.holds(poll.round)
         is_known = poll.round is not None and poll.round.entered > 0 and not is_given_up
         if not is_known and originals.replaced(builtins_alone=True):
@@ -560,13 +570,13 @@ class Watch:
         if poll.round is not None:
             self.expectations.shares[poll.round] = share
         if not self._look_ahead(poll, function, stack, held):
-            return self.limits.too_short * process_time()
+            return self._after(self.limits.too_short * process_time(), began)
         if poll.round is not None and not is_known:
             code = decoded(function.__code__)
             inner = innermost(code, poll.place)
             if not self._have_prospects(code, inner, function.__globals__, poll.round.plain, held):
                 self._rest(poll, function.__code__, self.limits.no_prospects)
-                return self.limits.no_prospects
+                return self._after(self.limits.no_prospects, began)
             if (entry := self._entry_of(function.__code__)) is not None:
                 entry.rests_until = 0
         compiler = self._compiler(share)
@@ -576,7 +586,7 @@ class Watch:
         taken = self._running() if poll.round is None else min(self._running(), poll.round.plain * 1e-9)
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1
-            return self._pause(allowed, asked)
+            return self._after(self._pause(allowed, asked), began)
         if not is_known and originals.replaced():
             return self.limits.no_prospects
         taken_over = compiler.resumes.entered(function, poll.place.header, stack, own, names, values, sole)
@@ -585,7 +595,7 @@ class Watch:
             return None
         self.loops_entered += 1
         if is_known and poll.round is not None:
-            taken = perf_counter() - began
+            taken = perf_counter() - began_at
             mean = self.ways_in.get(poll.round, taken)
             self.ways_in[poll.round] = mean + (min(taken, 2 * mean) - mean) / 8
         return taken_over

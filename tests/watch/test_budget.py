@@ -65,6 +65,45 @@ def test_an_attempt_is_given_up_beyond_what_is_there() -> None:
             budget.spend(1000)
 
 
+def test_an_attempt_may_take_less_where_others_have_brought_nothing() -> None:
+    limits = policy.Thresholds(budget_base=0.0, budget_share=0.0, attempt_least=10.0)
+    spent, began = policy.Budget(limits), time.thread_time()
+    with pytest.raises(budget.OutOfTime), spent.attempt(hope=0.01), budget.seconds(60.0):
+        while True:
+            budget.spend(1000)
+    assert 0.09 < time.thread_time() - began < 5.0
+
+
+def test_questions_in_vain_are_put_off_once_they_have_taken_their_share() -> None:
+    limits = policy.Thresholds(asking_share=0.5, asking_rest=0.25)
+    watch = Watch(limits)
+    assert watch._after(0.001, time.thread_time()) == 0.001
+    passed = budget.process_time()
+    watch._in_vain = 0.55 * passed
+    assert watch._after(0.001, time.thread_time()) == pytest.approx(0.1 * passed, rel=0.1)
+    assert watch._after(passed, time.thread_time()) == passed
+    watch._in_vain = 5.0 * passed
+    assert watch._after(0.001, time.thread_time()) == pytest.approx(0.25 * passed, rel=0.1)
+
+
+def test_a_loop_that_asked_in_vain_waits_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spins(seconds: float) -> int:
+        n, until = 0, time.process_time() + seconds
+        while time.process_time() < until:
+            n += abs(n)
+        return n
+
+    pauses: list[float] = []
+    watch = Watch(replace(policy.THRESHOLDS, budget_base=-1e6))
+    monkeypatch.setattr(watch, "_after", lambda pause, began: pauses.append(pause) or 1000.0)
+    spins.__code__ = watch.watched(spins.__code__)
+    try:
+        spins(0.2)
+    finally:
+        watch.end()
+    assert len(pauses) == 1
+
+
 def test_a_block_may_take_no_longer_than_the_one_around_it() -> None:
     with budget.seconds(0.01), pytest.raises(budget.OutOfTime), budget.seconds(60.0):
         until = time.thread_time() + 5.0
@@ -175,7 +214,7 @@ def test_a_loop_is_expected_to_take_time_of_this_process() -> None:
             x[0] += i
 
     class Rounds:
-        plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
+        plain, n_plain, n_begun, entered, loses = 1_000_000_000, 1_000_000, 0, 0, False
 
     watch = Watch(policy.THRESHOLDS)
     (loop,) = loops(decode(counts.__code__))
@@ -209,7 +248,7 @@ def test_a_loop_of_numbers_whose_end_nothing_tells_is_expected_to_take_as_long_a
                 break
 
     class Rounds:
-        plain, n_plain, n_begun, entered = 1_000_000_000, 200_000, 0, 0
+        plain, n_plain, n_begun, entered, loses = 1_000_000_000, 200_000, 0, 0, False
 
     limits = policy.THRESHOLDS
     for function, expected in ((of_numbers, limits.as_long * limits.budget_guessed), (of_arrays, 0.0)):
@@ -234,7 +273,7 @@ def test_a_loop_that_a_break_may_end_is_expected_to_take_no_longer_than_its_iter
                 break
 
     class Rounds:
-        plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
+        plain, n_plain, n_begun, entered, loses = 1_000_000_000, 1_000_000, 0, 0, False
 
     watch = Watch(policy.THRESHOLDS)
     watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
@@ -266,6 +305,7 @@ def test_what_is_known_of_a_loop_are_the_rounds_of_those_around_it_too() -> None
 
         def __init__(self, plain: int, n_plain: int, n_begun: int) -> None:
             self.plain, self.n_plain, self.n_begun = plain, n_plain, n_begun
+            self.loses = False
 
     for function, expected in ((sweeps, 0.05 + 8 * 0.1), (ends, 0.05)):
         watch = Watch(policy.THRESHOLDS)
@@ -295,7 +335,7 @@ def test_a_function_of_numbers_that_was_called_again_is_expected_to_be_called_fo
         return found
 
     class Rounds:
-        plain, n_plain, n_begun, entered = 1_000_000_000, 1_000_000, 0, 0
+        plain, n_plain, n_begun, entered, loses = 1_000_000_000, 1_000_000, 0, 0, False
 
     limits, code = policy.THRESHOLDS, hits.__code__
     (loop,) = loops(decode(code))
@@ -321,7 +361,7 @@ def test_a_function_of_short_calls_is_expected_to_be_called_for_as_long() -> Non
     for spent, is_numeric in ((600_000_000, True), (400_000_000, False)):
         watch = Watch(limits)
         watch.expectations._began, watch.expectations._began_at = time.process_time() - 10.0, time.perf_counter() - 10.0
-        entry: Any = type("Entry", (), {"calls": 1000, "spent": spent, "off": False})
+        entry: Any = type("Entry", (), {"calls": 1000, "spent": spent, "off": False, "times": []})
         watch.entries.append((entry, fills.__code__.co_filename, fills.__code__.co_firstlineno, "fills"))
         watch._look_at_calls(fills, ([0.5], 1), 1.0)
         ahead = max(watch.budget._ahead.values()) - time.process_time()
@@ -329,6 +369,20 @@ def test_a_function_of_short_calls_is_expected_to_be_called_for_as_long() -> Non
         around: Any = type("Round", (), {"plain": 1_000_000_000, "n_plain": 1000})
         watch.expectations.looked_into[around] = []
         assert watch.expectations._is_numeric(around) == is_numeric
+        for times, stays in (
+            ([(1e-6, 8, 0.0, 0, False)], is_numeric),
+            ([(1e-6, 8, 2e-6, 8, True), (1e-6, 8, 5e-7, 8, False)], is_numeric),
+            ([(1e-6, 8, 0.0, 0, False), (1e-6, 8, 2e-6, 8, True)], False),  # compiled calls have lost
+        ):
+            entry.times = times
+            assert watch.expectations._is_numeric(around) == stays
+        entry.times = []
+        (loop,) = watch.expectations.loops_of[entry]
+        watch.expectations.refuted.add(loop)
+        assert not watch.expectations._is_numeric(around)
+        told = dict(watch.budget._ahead)
+        watch._look_at_calls(fills, ([0.5], 1), 1.0)
+        assert watch.budget._ahead == told
 
 
 def gets_lighter(i: int) -> float:

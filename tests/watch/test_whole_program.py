@@ -727,7 +727,7 @@ def test_how_long_comparisons_hold() -> None:
 def test_a_loop_whose_time_goes_into_loops_of_numbers_is_taken_for_one() -> None:
     class Rounds:
         def __init__(self, plain: int) -> None:
-            self.plain, self.n_plain = plain, 1
+            self.plain, self.n_plain, self.loses = plain, 1, False
 
     watch = Watch(policy.Thresholds(numeric_share=0.5, small_operation=1e-9, element_operation=5e-8))
     watch.expectations._own_share = lambda: 1.0  # type: ignore[method-assign]  # other processes may take what they like
@@ -831,10 +831,28 @@ def test_attempts_that_bring_nothing_let_less_count_until_one_brings_a_native_lo
         assert round(expected[-1], -1) == promised
 
 
+def test_an_attempt_that_brings_no_code_at_all_has_brought_nothing() -> None:
+    watch = Watch(policy.Thresholds(barren_share=0.5))
+    for has_entry, hope in ((True, 1.0), (False, 0.5), (False, 0.25)):
+        watch.expectations.attempted([], has_entry)
+        assert watch.expectations.hope == hope
+    watch.expectations.is_proved = True
+    watch.expectations.attempted([], False)
+    assert watch.expectations.hope == 1.0
+
+
+def test_a_loop_that_has_lost_is_no_loop_of_numbers() -> None:
+    watch = Watch(policy.THRESHOLDS)
+    round_: Any = type("Round", (), {"plain": 1_000, "n_plain": 10, "loses": False})
+    assert watch.expectations._seen_kind(round_, LoopKind(OF_NUMBERS, 4))
+    round_.loses = True
+    assert not watch.expectations._seen_kind(round_, LoopKind(OF_NUMBERS, 4))
+
+
 def test_an_inner_loop_that_takes_no_time_says_nothing_of_the_one_around_it() -> None:
     class Rounds:
         def __init__(self, plain: int, n_plain: int) -> None:
-            self.plain, self.n_plain = plain, n_plain
+            self.plain, self.n_plain, self.loses = plain, n_plain, False
 
     watch = Watch(policy.THRESHOLDS)
     expectations: Any = watch.expectations
