@@ -60,8 +60,8 @@ def unknown_version() -> str | None:
     return None
 
 
-def complaint(package: str, folder: Path) -> str | None:
-    """What is missing of the `package` in `folder`, and what to do; None when it can be imported."""
+def complaint(folder: Path) -> str | None:
+    """What is missing of the dynamo_lite in `folder`, and what to do; None when it can be imported."""
     python = f"Python {sys.version.split()[0]} ({sys.executable})"
     is_source = (folder.parent / "pyproject.toml").exists()
     advice = "Install dynamo_lite with this Python's pip."
@@ -70,7 +70,7 @@ def complaint(package: str, folder: Path) -> str | None:
             "It is a source folder, and hides an installed dynamo_lite. Run from another folder; "
             "or use the environment that `make setup` makes there; or build it there with `pip install -e .`."
         )
-    extension = find_spec(f"{package}._C")
+    extension = find_spec("dynamo_lite._C")
     if extension is None or extension.origin is None:
         return f"{folder} holds no C extension for {python}. {advice}"
     for needed, (least, _) in NEEDED.items():
@@ -87,7 +87,7 @@ def complaint(package: str, folder: Path) -> str | None:
             )
     # backends/ stands beside the package in the source; an editable installation says where. One such installation
     # also lends its parts to any other source folder that Python finds first.
-    backends = find_spec(f"{package}.backends")
+    backends = find_spec("dynamo_lite.backends")
     if backends is None or backends.origin is None:
         return f"{folder} is not installed in {python}. {advice}"
     parts = {Path(extension.origin).parent.resolve(), Path(backends.origin).parent.parent.resolve()}
@@ -96,6 +96,6 @@ def complaint(package: str, folder: Path) -> str | None:
     return None
 
 
-_complaint = complaint("dynamo_lite", Path(__file__).parent)
+_complaint = complaint(Path(__file__).parent)
 if _complaint is not None:
     raise ImportError(_complaint)

@@ -40,7 +40,7 @@ def source_folder(folder: Path, *more: Path) -> Path:
 
 
 def test_nothing_is_missing_here() -> None:
-    assert complaint("dynamo_lite", PACKAGE) is None
+    assert complaint(PACKAGE) is None
 
 
 def test_a_source_folder_without_extension_names_itself(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_versions_are_those_that_pip_says(name: str) -> None:
 def test_a_package_that_is_too_old_is_named(name: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {one: least for one, (least, _) in installation.NEEDED.items()} | {name: found}
     monkeypatch.setattr(installation, "installed", known.__getitem__)
-    said = complaint("dynamo_lite", PACKAGE)
+    said = complaint(PACKAGE)
     assert said is not None
     assert f"needs {name} {installation.NEEDED[name][0]} or newer" in said
     assert f"has {found}. Install '{installation.requirement(name)}'" in said
@@ -93,7 +93,7 @@ def test_a_package_that_is_newer_than_known_is_named(found: str, known: bool, mo
     monkeypatch.setattr(installation, "installed", versions.__getitem__)
     said = installation.unknown_version.__wrapped__()
     assert said is None if known else said is not None and f"numpy {found} is newer" in said
-    assert complaint("dynamo_lite", PACKAGE) is None
+    assert complaint(PACKAGE) is None
 
 
 def test_with_a_package_that_is_not_known_functions_stay_plain(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,8 +73,8 @@ prune(Network *network, uint32_t wanted)
     network->count = count;
 }
 
-/* run: rows side by side, of which element i of row k is lanes[i * BLOCK + k], through a network; sort_one: one of them
- * by NumPy. load: `count` rows into lanes, and what is among them. */
+/* run: rows side by side, of which element i of row k is lanes[i * BLOCK + k], through a network; sort_one_...: one of
+ * them by NumPy. load: `count` rows into lanes, and what is among them. */
 #define LANES(type, bits, is_float)                                                                                    \
     FOR_THIS_CPU static void run_##type(const Network *network, type *lanes)                                           \
     {                                                                                                                  \

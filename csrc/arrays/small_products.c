@@ -116,7 +116,7 @@ rows_of(const Products *all, double *restrict out, int k, int q)
     }
 }
 
-/* One matrix times long columns, whose elements lie packed (column_step is 1) or side by side. */
+/* One matrix times long columns, whose elements lie packed (is_packed) or side by side. */
 INLINE void
 columns_of(const Products *all, double *restrict out, int k, int p, int is_packed)
 {

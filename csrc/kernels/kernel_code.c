@@ -492,8 +492,9 @@ dl_kernel_learn(DlRun *run, DlKernel *kernel, int32_t failed)
     }
 }
 
-DlStatus
-dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed)
+/* Decline because the kernel returned `failed`, which is not 0. */
+static DlStatus
+decline(DlRun *run, const DlVariant *variant, int32_t failed)
 {
     dl_kernel_learn(run, variant->kernel, failed);
     if (failed & DL_RETURNED_MET_DOUBT) {
@@ -524,7 +525,7 @@ dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t fai
         PyErr_Clear(); /* NB: old-style loops set an exception and return 0; plain Python will raise it */
         failed = DL_RETURNED_FAILED;
     }
-    return failed ? dl_kernel_failed(run, variant, failed) : 0;
+    return failed ? decline(run, variant, failed) : 0;
 }
 
 DlBlock *

@@ -103,9 +103,6 @@ dl_kernel_ran(DlVariant *variant, double elements)
 /* Have later code of this kernel, and of the program, be as careful as what was returned asks for. */
 void dl_kernel_learn(DlRun *run, DlKernel *kernel, int32_t failed);
 
-/* Decline because the kernel returned `failed`, which is not 0. */
-DlStatus dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed);
-
 /* How often a kernel that iterates does so, and its last word. */
 typedef struct DlIterations {
     npy_intp n, row_bytes;

@@ -94,8 +94,9 @@ dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest
     return 0;
 }
 
-void
-dl_map_get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, DlLayout *layouts)
+/* The operands' own geometries, for layout.c. */
+static void
+get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, DlLayout *layouts)
 {
     for (int i = 0; i < step->kernel.n_operands; i++) {
         DlLayout *layout = &layouts[i];
@@ -150,7 +151,7 @@ dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, co
         return 0;
     }
     DlLayout operands[DL_MAX_OPERANDS];
-    dl_map_get_layouts(run, step, nest, operands);
+    get_layouts(run, step, nest, operands);
     if (dl_layout_results(kernel, operands, step->into, nd, shape, results)) {
         return dl_decline(run, DL_REASON_LAYOUT);
     }

@@ -57,8 +57,6 @@ DlStatus dl_map_prepare(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const
 int dl_map_lies_forward(const DlRun *run, const DlMapStep *step);
 /* Drop axes of size 1 and merge neighbours that one loop covers; order: the n axes, outermost first. */
 void dl_nest_merge(DlNest *nest, const int *order, int n, const npy_intp *shape);
-/* The operands' own geometries, for layout.c. */
-void dl_map_get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, DlLayout *layouts);
 /* Take the array that register `reg` holds as a result of the nest, to be written. */
 DlStatus dl_map_spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd, const npy_intp *shape,
                               DlSpread *spread);

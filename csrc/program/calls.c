@@ -43,8 +43,9 @@ resolve(DlRun *run, PyObject *item)
     return parts;
 }
 
-DlStatus
-dl_result_take(DlRun *run, const DlType *type, DlReg *reg, PyObject *object)
+/* Put a call's result (borrowed) into a register if it is of that type. */
+static DlStatus
+take_result(DlRun *run, const DlType *type, DlReg *reg, PyObject *object)
 {
     if (type->scalar) {
         if (!Py_IS_TYPE(object, type->descr->typeobj)) {
@@ -126,7 +127,7 @@ take_results(DlRun *run, const DlCallStep *step, PyObject *result)
     }
     DlStatus status = step->yields.n ? yield_size(run, step, result) : 0;
     for (int i = 0; i < step->n_dsts && status == 0; i++) {
-        status = dl_result_take(run, &step->types[i], &run->regs[step->dsts[i]], result_item(step, result, i));
+        status = take_result(run, &step->types[i], &run->regs[step->dsts[i]], result_item(step, result, i));
     }
     return status;
 }

@@ -216,17 +216,6 @@ seen(const DlRun *run, unsigned flags)
     return unseen ? flags & ~warned : flags;
 }
 
-int
-dl_errstate_reports(DlRun *run)
-{
-    if (note_reported(run) < 0) {
-        return -1;
-    }
-    unsigned met = in_force(run, run->reported) & run->flags, reported = met ? seen(run, met) : 0;
-    run->flags &= ~(met & ~reported); /* nor is that asked again */
-    return reported != 0;
-}
-
 /* Warn of what was met of the kinds that are noted, or decline. */
 static DlStatus
 warn(DlRun *run, PyObject *warner)
@@ -385,8 +374,9 @@ dl_flags_judge(DlRun *run)
         return -1;
     }
     join_called(run);
-    int reports = dl_errstate_reports(run);
-    return reports < 0 ? -1 : reports ? dl_decline(run, DL_REASON_FLAGS) : 0;
+    unsigned met = in_force(run, run->reported) & run->flags, reported = met ? seen(run, met) : 0;
+    run->flags &= ~(met & ~reported); /* nor is that asked again */
+    return reported ? dl_decline(run, DL_REASON_FLAGS) : 0;
 }
 
 DlStatus

@@ -46,8 +46,9 @@ grow(DlJournal *journal)
     return 0;
 }
 
-int
-dl_journal_made(DlJournal *journal, PyObject *list)
+/* Note that the program has made a list; 0, or -1 with MemoryError. */
+static int
+note_made(DlJournal *journal, PyObject *list)
 {
     if (grow(journal) < 0) {
         return -1;
@@ -66,7 +67,7 @@ dl_journal_list(DlJournal *journal, Py_ssize_t size)
     if (collects) {
         PyGC_Enable();
     }
-    if (list != NULL && dl_journal_made(journal, list) < 0) {
+    if (list != NULL && note_made(journal, list) < 0) {
         Py_CLEAR(list);
     }
     return list;

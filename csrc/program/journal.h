@@ -30,9 +30,6 @@ typedef struct {
     int loud;         /* something was put into a list whose death could be noticed */
 } DlJournal;
 
-/* Note that the program has made a list; 0, or -1 with MemoryError. */
-int dl_journal_made(DlJournal *journal, PyObject *list);
-
 /* A list is about to get another item at `index`, or to become longer (index: its length), or anything else (-1): 0, or
  * -1 with MemoryError; 1 where the old item's death could be noticed. */
 int dl_journal_change(DlJournal *journal, PyObject *list, Py_ssize_t index);

@@ -52,8 +52,9 @@ dl_append_number(PyObject *list, npy_intp type, int64_t bits)
     return dl_append_object(list, dl_make_object((int)type, bits));
 }
 
-PyObject *
-dl_tagged_object(PyObject *table, int type, int64_t tag, int64_t bits)
+/* The number with that tag (objects.c), or a new object, which has it from now on: a new reference, or NULL. */
+static PyObject *
+tagged_object(PyObject *table, int type, int64_t tag, int64_t bits)
 {
     PyObject *object = Py_XNewRef(dl_objects_find(table, tag));
     if (object == NULL) {
@@ -68,7 +69,7 @@ dl_tagged_object(PyObject *table, int type, int64_t tag, int64_t bits)
 int32_t
 dl_append_tagged(PyObject *list, npy_intp type, PyObject *table, int64_t tag, int64_t bits)
 {
-    return dl_append_object(list, dl_tagged_object(table, (int)type, tag, bits));
+    return dl_append_object(list, tagged_object(table, (int)type, tag, bits));
 }
 
 int32_t
@@ -283,8 +284,10 @@ dl_list_filled(DlJournal *journal, PyObject *item, Py_ssize_t n)
     return list;
 }
 
-int32_t
-dl_list_store(DlJournal *journal, PyObject *list, int64_t index, PyObject *object)
+/* list[index] = object: 0, or 1 where it has no such index, what stands there may not die, or there is no memory. The
+ * reference is taken in any case. */
+static int32_t
+store(DlJournal *journal, PyObject *list, int64_t index, PyObject *object)
 {
     int failed = object == NULL || !PyList_CheckExact(list);
     index += !failed && index < 0 ? PyList_GET_SIZE(list) : 0;
@@ -365,24 +368,24 @@ dl_machine_list_touch(npy_intp *block, PyObject *list)
     return failed;
 }
 
-/* Put an object, or a new number, or a number with a tag (objects.c), into a list: as dl_list_store. */
+/* Put an object, or a new number, or a number with a tag (objects.c), into a list: as `store`. */
 int32_t
 dl_machine_list_put(npy_intp *block, PyObject *list, int64_t index, PyObject *object)
 {
     dl_journal_take(journal_of(block), object);
-    return dl_list_store(journal_of(block), list, index, Py_NewRef(object));
+    return store(journal_of(block), list, index, Py_NewRef(object));
 }
 
 int32_t
 dl_machine_list_put_number(npy_intp *block, PyObject *list, int64_t index, npy_intp type, int64_t bits)
 {
-    return dl_list_store(journal_of(block), list, index, dl_make_object((int)type, bits));
+    return store(journal_of(block), list, index, dl_make_object((int)type, bits));
 }
 
 int32_t
 dl_machine_list_put_tagged(npy_intp *block, PyObject *list, int64_t index, npy_intp type, PyObject *table, int64_t tag, int64_t bits)
 {
-    return dl_list_store(journal_of(block), list, index, dl_tagged_object(table, (int)type, tag, bits));
+    return store(journal_of(block), list, index, tagged_object(table, (int)type, tag, bits));
 }
 
 /* New lists, which are kept in a place: of an object so many times, of a part of another one; 1 where there is no memory,

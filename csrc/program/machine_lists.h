@@ -7,9 +7,6 @@
 /* An object of these bits: a new reference, or NULL. type: NumPy's type number, or a PYTHON_ one. */
 PyObject *dl_make_object(int type, int64_t bits);
 
-/* The number with that tag (objects.c), or a new object, which has it from now on: a new reference, or NULL. */
-PyObject *dl_tagged_object(PyObject *table, int type, int64_t tag, int64_t bits);
-
 /* Append an object, whose reference is taken, to a list; 1 where there is no memory. */
 int32_t dl_append_object(PyObject *list, PyObject *object);
 
@@ -55,10 +52,6 @@ int32_t dl_list_number(PyObject *list, int64_t index, npy_intp of, int64_t *bits
 PyObject *dl_list_part(DlJournal *journal, PyObject *list, Py_ssize_t first, Py_ssize_t last);
 PyObject *dl_list_joined(DlJournal *journal, PyObject *one, PyObject *other);
 PyObject *dl_list_filled(DlJournal *journal, PyObject *item, Py_ssize_t n);
-
-/* list[index] = object: 0, or 1 where it has no such index, what stands there may not die, or there is no memory. The
- * reference is taken in any case. */
-int32_t dl_list_store(DlJournal *journal, PyObject *list, int64_t index, PyObject *object);
 
 /* What the code calls with its block. Objects are kept, each in a place of its own, until another one is kept there. All
  * give 1 where a list or tuple has not what is asked for, or there is no memory. */

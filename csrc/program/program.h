@@ -193,12 +193,10 @@ DlStatus dl_steps_run(DlRun *run, int fixed);
 /* Turn floating-point errors that are not ignored into exceptions, until the run ends. */
 DlStatus dl_errstate_enter(DlRun *run);
 void dl_errstate_leave(DlRun *run);
-/* Make sure that dl_errstate_reports runs no Python code later, nor the next. */
+/* Make sure that judging flags later runs no Python code to tell which are reported. */
 DlStatus dl_errstate_learn(DlRun *run);
 /* Judge the flags gathered so far, and let another state be in force. */
 DlStatus dl_errstate_set(DlRun *run, const DlErrorsStep *step);
-/* 1 when some flag gathered so far is not ignored by the caller, 0, or -1 with an error set. */
-int dl_errstate_reports(DlRun *run);
 /* Whether NumPy's buffers are as large as ever; -1 with an error set. is_known: if no Python code is run to tell. */
 int dl_errstate_is_buffered(void), dl_errstate_is_known(int *is_buffered);
 /* Decline when one of the flags gathered so far is such that NumPy would report it. */
@@ -365,11 +363,9 @@ typedef struct {
  * `status`, or declines. */
 DlStatus dl_world_open(DlRun *run, DlWatch *watch, int any_size);
 DlStatus dl_world_close(DlRun *run, DlWatch *watch, DlStatus status);
-/* Between two iterations, now (a time in ns): let run who waits, and go on; -1 where a handler of a signal raised; or
- * decline for that reason. */
-DlStatus dl_world_let_in(DlRun *run, int64_t time, DlDecline reason);
 /* See whether a signal or another thread waits, now (a time in ns): then let it in, or have outermost->wanted set if the
- * outermost loop can be left; 0, or as dl_world_let_in. */
+ * outermost loop can be left; 0; -1
+ * where a handler of a signal raised; or declines for that reason. */
 DlStatus dl_world_look(DlRun *run, int64_t time);
 /* A loop that can be left has ended, after so many iterations: let signals in that wait, if something may handle them. */
 DlStatus dl_world_end_loop(DlRun *run, int64_t taken);
@@ -496,7 +492,5 @@ DlStatus dl_reduce_run(DlRun *run, DlReduceStep *step);
 
 /* ---- calls.c ---- */
 DlStatus dl_call_run(DlRun *run, const DlCallStep *step);
-/* Put a call's result (borrowed) into a register if it is of that type. */
-DlStatus dl_result_take(DlRun *run, const DlType *type, DlReg *reg, PyObject *object);
 
 #endif

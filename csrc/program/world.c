@@ -234,8 +234,10 @@ patience(const DlRun *outermost, DlDecline reason, int64_t since)
     return two > least ? two : least;
 }
 
-DlStatus
-dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
+/* Between two iterations, now (a time in ns): let run who waits, and go on; -1 where a handler of a signal raised; or
+ * decline for that reason. */
+static DlStatus
+let_in(DlRun *run, int64_t time, DlDecline reason)
 {
     DlRun *outermost = run->outermost;
     DlWatch watch;
@@ -314,7 +316,7 @@ dl_world_look(DlRun *run, int64_t time)
             return 0;
         }
     }
-    return outermost->stale != DL_REASON_NONE ? dl_decline(run, outermost->stale) : dl_world_let_in(run, time, reason);
+    return outermost->stale != DL_REASON_NONE ? dl_decline(run, outermost->stale) : let_in(run, time, reason);
 }
 
 DlStatus
@@ -328,7 +330,7 @@ dl_world_end_loop(DlRun *run, int64_t taken)
     outermost->done = taken - 1;
     if (outermost->deadline == 0) {
         outermost->leaves = 1;
-        DlStatus status = dl_world_let_in(run, dl_world_clock(), DL_REASON_SIGNAL);
+        DlStatus status = let_in(run, dl_world_clock(), DL_REASON_SIGNAL);
         if (status != 0 || outermost->deadline == 0) {
             return status;
         }
@@ -336,7 +338,7 @@ dl_world_end_loop(DlRun *run, int64_t taken)
     return dl_decline(run, DL_REASON_SIGNAL);
 }
 
-/* For tests: take a number for one of dl_world_..._every. */
+/* For tests: take a number for dl_world_leave_every or dl_world_decline_every. */
 static PyObject *
 take_every(PyObject *number, unsigned *every)
 {

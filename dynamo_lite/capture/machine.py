@@ -1,7 +1,7 @@
 """The symbolic interpreter: runs canonical instructions on symbolic values.
 
 Enters: a root frame whose locals are lazy values. Leaves: the value the root frame returns, or, where an instruction
-cannot be captured, a ``Stopped`` state (index, stack, locals) from which residual.py goes on in plain Python.
+cannot be captured, a ``Stop``, from which segments/residual.py goes on in plain Python.
 A break is found by running into it; where the instruction may have begun its work, capture then starts again and stops
 in front of it, so the state handed out never holds half of an instruction (the interpreter is deterministic).
 """

@@ -36,7 +36,7 @@ def close_region(
     initial: Mapping[Path, Node],
     ends: Mapping[Path, Node],
     numbers: Mapping[Path, tuple[Scalar, Scalar]],
-    condition: Argument | None = None,
+    condition: Argument | None,
 ) -> tuple[Node, dict[Path, int]]:
     """Append the loop to the tracer's graph, the one around `region`; also the place of each carried value in it.
 

@@ -50,7 +50,7 @@ from dynamo_lite.capture.wrap import number_sources, read_cell, realise
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import dataclass, replace
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import (
@@ -172,10 +172,11 @@ def trace(
     Raises SkipFrame where the frame cannot be captured."""
     tracers: list[Tracer] = []
     known = Restraints() if restraints is None else restraints
+    given = function, slots, config, owns_slots, pauses, constants, known, tracers
     try:
-        return _trace(function, slots, jump, config, owns_slots, pauses, constants, known, tracers, True)
+        return _captured(_Attempts(*given, inline_generators=True), jump)
     except GeneratorEscapes:
-        return _trace(function, slots, jump, config, owns_slots, pauses, constants, known, tracers, False)
+        return _captured(_Attempts(*given, inline_generators=False), jump)
     finally:
         for used in tracers:
             used.release()
@@ -186,18 +187,8 @@ def _is_handling(stop: Stop, code: Code) -> bool:
     return stop.reason == "python-exception" or handles_exception(code, stop.index)
 
 
-def _trace(
-    function: types.FunctionType,
-    slots: tuple[Any, ...],
-    jump: Callable[[Target], Any],
-    config: Config,
-    owns_slots: bool,
-    pauses: bool,
-    constants: bool,
-    restraints: Restraints,
-    tracers: list[Tracer],
-    inline_generators: bool,
-) -> Capture:
+def _readable(function: types.FunctionType) -> Code:
+    """The code of a function whose frames can be captured."""
     flags = function.__code__.co_flags
     for flag, reason in _REFUSED.items():
         if flags & flag:
@@ -207,35 +198,99 @@ def _trace(
     code = decoded(function.__code__)
     if twins := cells_named_alike(code):
         raise SkipFrame("cell-variables", ", ".join(twins))
-    names = slot_names(function.__code__)
+    return code
 
-    plans: dict[LoopKey, LoopPlan] = {}
-    starts: set[int] = set()
-    firsts: set[int] = set()
-    forks: set[Any] = set()
-    keyed: set[Source] = set()
-    headers = frozenset(restraints.shared)  # NB: without what this capture finds, which has most of the loop by then
 
-    def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
+class _Attempts:
+    """Attempts at capturing one call. Each begins at the entry again, by what those before it have found out: in the
+    plans of loops, the sets of places that the tracers share, and the flags here."""
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        slots: tuple[Any, ...],
+        config: Config,
+        owns_slots: bool,
+        pauses: bool,
+        constants: bool,
+        restraints: Restraints,
+        tracers: list[Tracer],
+        inline_generators: bool,
+    ) -> None:
+        self.code = _readable(function)
+        self.function, self.slots, self.config, self.restraints = function, slots, config, restraints
+        self.owns_slots, self.pauses, self.constants = owns_slots, pauses, constants
+        self.inline_generators = inline_generators
+        self.names = slot_names(function.__code__)
+        self.tracers, self.before = tracers, len(tracers)
+        self.plans: dict[LoopKey, LoopPlan] = {}
+        self.starts: set[int] = set()
+        self.firsts: set[int] = set()
+        self.forks: set[Any] = set()
+        self.keyed: set[Source] = set()
+        # NB: without what this capture finds, which has most of the loop by then
+        self.headers = frozenset(restraints.shared)
+        self.native_loops = True
+        self.shows_locals, self.stores_cells = False, False
+        self.defers, self.scopes, self.catches, self.grows = True, True, True, True
+
+    def until_settled(self) -> tuple[Tracer, Frame, Value | Stop | None]:
+        """Run attempts until one teaches nothing more: that one."""
+        config = self.config
+        while True:
+            native_loops = config.native_loops and not self.shows_locals
+            native_loops = native_loops and len(self.tracers) - self.before < MAX_ATTEMPTS
+            # NB: a loop that stays one hides places to break at
+            self.native_loops = native_loops and config.stress != "break"
+            for plan in self.plans.values():
+                plan.stayed |= plan.outcome == "native"
+                plan.outcome = ""
+            try:
+                tracer, frame, result = self._run(None)
+                self._check(tracer, result)
+            except Retry:
+                self.grows &= not self.tracers[-1].is_read_behind
+            except StoresShow:
+                self.defers = False
+            except CellStored:
+                self.stores_cells = True
+            else:
+                if not self._teaches(tracer, frame, result):
+                    return tracer, frame, result
+
+    def up_to(self, stop: Stop) -> tuple[Tracer, Frame]:
+        """Run once more as the last attempt, up to the instruction at which it stopped.
+        INVARIANT: nothing was found out since."""
+        tracer, frame, again = self._run(stop.step)
+        if again is not None:  # a thread, a signal's handler or a finalizer has changed something meanwhile
+            assert not self.config.check or _C.has_other_threads(), "capture is not deterministic"
+            raise budget.ChangedMeanwhile
+        return tracer, frame
+
+    def _run(self, stop_at: int | None) -> tuple[Tracer, Frame, Value | Stop | None]:
+        config, function, restraints = self.config, self.function, self.restraints
         tracer = Tracer(
-            config.node_limit, config.unroll_limit, native_loops, plans, pauses, constants, restraints, defers, scopes
+            *(config.node_limit, config.unroll_limit, self.native_loops, self.plans, self.pauses),
+            *(self.constants, restraints, self.defers, self.scopes),
         )
-        tracers.append(tracer)
+        self.tracers.append(tracer)
         if restraints.lengths is not None:
             tracer.lengths = restraints.lengths.setdefault(function.__code__, {})
-        if native_loops:
+        if self.native_loops:
             tracer.numbered = restraints.numbered.setdefault(function.__code__, {})
-        tracer.outer_cells = {} if stores_cells else None
-        tracer.catches, tracer.grows = catches, grows
-        tracer.forks = None if shows_locals or not config.native_branches or config.stress == "break" else forks
-        tracer.starts, tracer.firsts, tracer.keyed = starts, firsts, keyed
+        tracer.outer_cells = {} if self.stores_cells else None
+        tracer.catches, tracer.grows = self.catches, self.grows
+        may_fork = config.native_branches and config.stress != "break" and not self.shows_locals
+        tracer.forks = self.forks if may_fork else None
+        tracer.starts, tracer.firsts, tracer.keyed = self.starts, self.firsts, self.keyed
         tracer.is_repeated = stop_at is not None
         tracer.facts.state_globals(function.__globals__)
-        frame = root_frame(tracer, function, code, slots, names)
+        frame = root_frame(tracer, function, self.code, self.slots, self.names)
         break_everywhere = config.stress == "break" and stop_at is None
-        may_join = function.__code__ in restraints.sides
-        joins = functools.partial(_joins, tracer, may_join, headers) if may_join or starts or headers else _never
-        machine = Machine(tracer, break_everywhere, inline_generators, owns_slots, joins)
+        may_join, joins = function.__code__ in restraints.sides, _never
+        if may_join or self.starts or self.headers:
+            joins = functools.partial(_joins, tracer, may_join, self.headers)
+        machine = Machine(tracer, break_everywhere, self.inline_generators, self.owns_slots, joins)
         try:
             with budget.work(math.inf if stop_at is not None else config.work_limit):
                 return tracer, frame, machine.run_root(frame, stop_at)
@@ -245,96 +300,107 @@ def _trace(
             begin_apart(machine)
             raise
 
-    shows_locals, defers, scopes, stores_cells, catches, grows = False, True, True, False, True, True
-    before = len(tracers)
-    while True:
-        native_loops = config.native_loops and not shows_locals and len(tracers) - before < MAX_ATTEMPTS
-        native_loops = native_loops and config.stress != "break"  # a loop that stays one hides places to break at
-        for plan in plans.values():
-            plan.stayed |= plan.outcome == "native"
-            plan.outcome = ""
-        try:
-            tracer, frame, result = run(None, native_loops)
-            is_of_list = isinstance(result, Stop) and result.reason == "loop-list" and native_loops
-            if is_of_list and not any(plan.cells for plan in plans.values()):  # those are faster
-                try_objects(tracer, "loop-list")
-            check_variables(tracer)
-            state_listed(tracer)
-            check_parts(tracer)
-            check_unchanged(tracer)
-            check_others(tracer)
-            check_inside(tracer)
-            check_kept(tracer)
-        except Retry:
-            grows &= not tracers[-1].is_read_behind
-            continue  # what the attempt has taught is in the plans
-        except StoresShow:
-            defers = False
-            continue
-        except CellStored:
-            stores_cells = True
-            continue
+    def _check(self, tracer: Tracer, result: Value | Stop | None) -> None:
+        """Raise Retry where the whole attempt shows that a part of it was taken wrongly."""
+        is_of_list = isinstance(result, Stop) and result.reason == "loop-list" and self.native_loops
+        if is_of_list and not any(plan.cells for plan in self.plans.values()):  # those are faster
+            try_objects(tracer, "loop-list")
+        check_variables(tracer)
+        state_listed(tracer)
+        check_parts(tracer)
+        check_unchanged(tracer)
+        check_others(tracer)
+        check_inside(tracer)
+        check_kept(tracer)
+
+    def _teaches(self, tracer: Tracer, frame: Frame, result: Value | Stop | None) -> bool:
+        """Whether how an attempt has ended says that another one is to be made otherwise."""
         if tracer.is_read_behind:  # let the list that is appended to end a segment, so that the next one can know it
-            grows = False
-            plans.clear()
-            continue
-        if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
-            scopes = False
-            continue
-        if tracer.filtered and is_told(tracer.root):
-            scopes = False
-            continue
-        if isinstance(result, Stop) and tracer.caught and _is_handling(result, code):
-            catches = False
-            continue
-        header = begins_plainly(tracer, frame) if isinstance(result, Stop) and native_loops else None
+            self.grows = False
+            self.plans.clear()
+            return True
+        if (isinstance(result, Stop) and tracer.depth) or (tracer.filtered and is_told(tracer.root)):
+            self.scopes = False  # nobody could go on inside of the scope
+            return True
+        if not isinstance(result, Stop):
+            return False
+        if tracer.caught and _is_handling(result, self.code):
+            self.catches = False
+            return True
+        header = begins_plainly(tracer, frame) if self.native_loops else None
         if header is not None:
-            firsts.add(header)
-            starts.add(header)
-            continue
-        # NB: where a peeled round of a `while` breaks by itself, its test say, the next segment has the others.
-        peeled = {"begun", "tested"} if isinstance(result, Stop) and result.inside is not None else {"begun"}
-        begun = [plan for key, plan in plans.items() if plan.outcome in peeled and not _goes_on(plans, key)]
-        if isinstance(result, Stop) and begun and native_loops:  # behind the break it is no loop any more
-            for plan in begun:
-                if plan.peel and not plan.unpeeled:
-                    plan.peel, plan.unpeeled = 0, True
-                else:
-                    plan.refused = result.reason, result.detail
-            continue
+            self.firsts.add(header)
+            self.starts.add(header)
+            return True
+        if self.native_loops and self._unpeels(result):
+            return True
         # A loop drops the locals that nobody reads behind it; a traceback shows them.
-        # INVARIANT: the run up to a break, below, is made as the last one here was.
-        shows = isinstance(result, Stop) and result.reason == "python-exception"
-        if shows_locals or not shows or not (tracer.indices or tracer.forked):
-            break
-        shows_locals = True
-    lessons.remember(restraints, plans.values(), function.__globals__)
-    jumps: list[Any] = []
+        if self.shows_locals or result.reason != "python-exception" or not (tracer.indices or tracer.forked):
+            return False
+        self.shows_locals = True
+        return True
 
-    def remember(target: Target) -> Any:
-        jumps.append(jump(target))
-        return jumps[-1]
+    def _unpeels(self, stop: Stop) -> bool:
+        """Whether loops whose first iteration ran before them have none behind the break, where they are no loops any
+        more: that iteration is not to run before them, or they are refused."""
+        # NB: where a peeled round of a `while` breaks by itself, its test say, the next segment has the others.
+        peeled = {"begun", "tested"} if stop.inside is not None else {"begun"}
+        begun = [plan for key, plan in self.plans.items() if plan.outcome in peeled and not _goes_on(self.plans, key)]
+        for plan in begun:
+            if plan.peel and not plan.unpeeled:
+                plan.peel, plan.unpeeled = 0, True
+            else:
+                plan.refused = stop.reason, stop.detail
+        return bool(begun)
 
-    residual = Residual(code, function.__globals__, remember, inputs=number_sources(tracer))
-    residual.stores = stores(tracer) if tracer.stored else None
-    record = None
-    ends, only_jumps = "return", False
-    if isinstance(result, Stop):
-        stop = result
-        if stop.reason == "frame-introspection":
-            raise SkipFrame(stop.reason, stop.detail)
-        if reader := reads_frame(code):
-            raise SkipFrame("frame-introspection", reader)
-        if not stop.in_front:
-            tracer, frame, again = run(stop.step, native_loops)
-            if again is not None:  # a thread, a signal's handler or a finalizer has changed something meanwhile
-                assert not config.check or _C.has_other_threads(), "capture is not deterministic"
-                raise budget.ChangedMeanwhile
-        residual.stores = stores(tracer) if tracer.stored else None
+
+class _Ending:
+    """How a segment ends: the residual code of an attempt that is settled, and what goes on where."""
+
+    def __init__(self, attempts: _Attempts, tracer: Tracer, frame: Frame, jump: Callable[[Target], Any]) -> None:
+        jumps: list[Any] = []
+
+        def remember(target: Target) -> Any:
+            jumps.append(jump(target))
+            return jumps[-1]
+
+        # NB: a method would make a cycle with the residual code that calls it, in which the caller's objects live on
+        self.remember, self.jumps = remember, jumps
+        self.attempts, self.tracer, self.frame = attempts, tracer, frame
+        self.record: GraphBreak | None = None
+        self.ends, self.only_jumps = "return", False
+        self.residual = self._begun()
+        self.residual.stores = stores(tracer) if tracer.stored else None
+
+    def _begun(self) -> Residual:
+        namespace = self.attempts.function.__globals__
+        return Residual(self.attempts.code, namespace, self.remember, inputs=number_sources(self.tracer))
+
+    def returns(self, result: Value | None) -> None:
+        """The frame returns that."""
+        frame, residual = self.frame, self.residual
+        given: Argument | None = None
+        if residual.stores is None and isinstance(result, ArrayValue) and result.source is None:
+            given = result.node
+        elif residual.stores is None and isinstance(result, NumberValue) and residual.is_computed(result):
+            given = result.expr
+        if given is not None:  # the program's first output
+            residual.output(given)
+            namespace = self.attempts.function.__globals__
+            self.residual = Residual(self.attempts.code, namespace, self.remember, residual.outputs)
+            return
+        assert isinstance(result, Value)
+        residual.alone = _alone(residual, [result], {}, frozenset())
+        residual.returns(result, self.attempts.code.instrs[frame.index - 1].position)
+
+    def _variables(self) -> tuple[dict[str, Value], frozenset[str]]:
+        """What locals, and variables that inner functions share, hold at the break; and which are shared.
+
+        A resume function makes cells of its own, with the same contents; but for those that a function which lives on
+        has, which it takes over."""
+        code, frame, residual = self.attempts.code, self.frame, self.residual
         index = frame.index
         instr = code.instrs[index]
-        # A resume function makes cells of its own, with the same contents; but for those that a function which lives on
-        # has, which it takes over.
         own = {name: cell for name, cell in frame.cells.items() if name in code.cellvars}
         residual.cells = held_cells(frame, own)
         shared = {name: cell.contents for name, cell in own.items() if cell.contents and name not in residual.cells}
@@ -343,74 +409,96 @@ def _trace(
             contents = read_cell(residual.cells[instr.arg])
             on_cell = instr.op == "DELETE_DEREF" and contents is None  # which raises
             if contents is not None and contents.source is not None:
-                tracer.facts.register(contents.source)
+                self.tracer.facts.register(contents.source)
         if code.cellvars and (on_cell or hidden(code)[index]):
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         variables = frame.locals | shared
         assert not any(map(may_be_unbound, variables.values()))
+        return variables, frozenset(shared)
+
+    def _guard_callee(self) -> None:
+        """That a call breaks is a fact about what is called: another callable gets another capture."""
+        frame = self.frame
+        instr = self.attempts.code.instrs[frame.index]
         about = frame.stack[-1:] if instr.op in ("LOAD_ATTR", "LOAD_METHOD") else []
         if instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
-            # That this call breaks is a fact about what is called: another callable gets another capture.
             callee = len(frame.stack) - OPCODES[instr.op].effect.popped(instr.arg)
             about = frame.stack[callee : callee + 2]
         for value in about:
             with suppress(Break):  # what a list holds, whose length is not to be guarded any more, does not matter
-                realise(tracer, value)
+                realise(self.tracer, value)
+
+    def breaks(self, stop: Stop) -> None:
+        """The graph breaks at an instruction of the frame."""
+        attempts, tracer, frame, residual = self.attempts, self.tracer, self.frame, self.residual
+        code, names, index = attempts.code, attempts.names, frame.index
+        instr = code.instrs[index]
+        variables, shared = self._variables()
+        self._guard_callee()
         line = instr.position[0] or code.firstlineno
         if stop.reason != "joins":
-            record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
+            self.record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
         runs = instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER")
         is_first = begins_at(code, index) or begins_rest(code, index)  # the segment that would go on there is this one
         plain_rest = handlers_at(code, index) is not None or _enters_with(code, index)
-        ends = "rest" if plain_rest else "break"
+        self.ends = "rest" if plain_rest else "break"
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
-        live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared.keys()
+        live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared
         if frame.side_exits is not None:
-            lives = [kept | shared.keys() for kept in liveness(code)] if shared else liveness(code)
+            lives = [kept | shared for kept in liveness(code)] if shared else liveness(code)
             residual.goes_on_at_side_exits(frame.side_exits, index, frame.stack, variables, lives, names)
-            only_jumps = True
-        elif (
+            self.only_jumps = True
+            return
+        residual.alone = _alone(residual, frame.stack, variables, live)
+        if (
             stop.reason in ("loop-pauses", "joins")
             or (_is_taken_up(stop, frame, instr) and not plain_rest)
             or (stop.reason == "work-limit" and not plain_rest and not runs and not is_first)
         ):
-            residual.alone = _alone(residual, frame.stack, variables, live)
-            residual.first = index in firsts and stop.reason == "joins"
+            residual.first = index in attempts.firsts and stop.reason == "joins"
             if residual.first:
                 residual.call(count_first_rounds(tracer, frame).note, [])
                 residual.emit("POP_TOP")
             residual.goes_on(index, frame.stack, variables, live, names)
-            only_jumps = True
-        else:
-            formats = stop.reason == "format-string"
-            residual.alone = _alone(residual, frame.stack, variables, live)
-            residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
-            if leaves_with(code, index) and not plain_rest:
-                if _calls_before(residual):  # which would let others in
-                    kept, plain_rest = residual, True
-                    residual = Residual(code, function.__globals__, remember, inputs=number_sources(tracer))
-                    residual.stores, residual.cells, residual.alone = kept.stores, kept.cells, kept.alone
-                    jumps.clear()
-                    residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
-                else:
-                    residual.pending.insert(0, Pending("RESUME", LETS_NOBODY_IN, position=code.entry))
-            only_jumps = plain_rest
-            ends = "break" if plain_rest and comes_back(jumps[-1]) else ends
-    elif residual.stores is None and isinstance(result, ArrayValue) and result.source is None:
-        residual.output(result.node)
-        residual = Residual(code, function.__globals__, remember, residual.outputs)
-    elif residual.stores is None and isinstance(result, NumberValue) and residual.is_computed(result):
-        residual.output(result.expr)
-        residual = Residual(code, function.__globals__, remember, residual.outputs)
-    else:
-        assert isinstance(result, Value)
-        residual.alone = _alone(residual, [result], {}, frozenset())
-        residual.returns(result, code.instrs[frame.index - 1].position)
+            self.only_jumps = True
+            return
+        formats = stop.reason == "format-string"
+        residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
+        if leaves_with(code, index) and not plain_rest:
+            if _calls_before(residual):  # which would let others in
+                plain_rest = True
+                self.residual = self._begun()
+                self.residual.stores, self.residual.cells = residual.stores, residual.cells
+                self.residual.alone = residual.alone
+                self.jumps.clear()
+                self.residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
+            else:
+                residual.pending.insert(0, Pending("RESUME", LETS_NOBODY_IN, position=code.entry))
+        self.only_jumps = plain_rest
+        if plain_rest and comes_back(self.jumps[-1]):
+            self.ends = "break"
 
-    graph = tracer.root
+
+def _captured(attempts: _Attempts, jump: Callable[[Target], Any]) -> Capture:
+    function, code, names, plans = attempts.function, attempts.code, attempts.names, attempts.plans
+    tracer, frame, result = attempts.until_settled()
+    lessons.remember(attempts.restraints, plans.values(), function.__globals__)
+    if isinstance(result, Stop):
+        if result.reason == "frame-introspection":
+            raise SkipFrame(result.reason, result.detail)
+        if reader := reads_frame(code):
+            raise SkipFrame("frame-introspection", reader)
+        if not result.in_front:
+            tracer, frame = attempts.up_to(result)
+    ending = _Ending(attempts, tracer, frame, jump)
+    if isinstance(result, Stop):
+        ending.breaks(result)
+    else:
+        ending.returns(result)
+    graph, residual = tracer.root, ending.residual
     graph.outputs = list(residual.outputs)
     made = make_residual(function, code, names, residual) if residual.pending else None
-    exits = make_exits(function, code, names, tracer, jump, jumps)
+    exits = make_exits(function, code, names, tracer, jump, ending.jumps)
     check_outputs(tracer)
     tracer.canonicalise(graph)
     state_distinct(tracer)
@@ -430,14 +518,14 @@ def _trace(
         registers,
         examples,
         made,
-        ends,
-        record,
-        tuple(jumps),
+        ending.ends,
+        ending.record,
+        tuple(ending.jumps),
         tuple(plan for plan in plans.values() if plan.outcome not in ("", "tested")),
         exits,
         bool(tracer.stored),
         tuple(tracer.reporting.values()),
-        (_C.abi.DEFERS_ALL if only_jumps else 1) if has_handlers(code) else 0,
+        (_C.abi.DEFERS_ALL if ending.only_jumps else 1) if has_handlers(code) else 0,
     )
 
 

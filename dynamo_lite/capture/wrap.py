@@ -514,6 +514,7 @@ def _look_into(tracer: Tracer, source: Source) -> None:
 
 
 _LOOKED_AT = 64  # items of each list, which say how the others are made
+_DEEPEST = 2  # lists in a list that are looked into
 _LONGEST_PART = 9  # csrc/guards/columns.c has one digit for it
 
 
@@ -523,13 +524,13 @@ NUMPY_SCALARS = "dqD"
 _NO_LISTS = {*NUMBERS, "o"}
 
 
-def layout_of(obj: Any, depth: int = 3) -> Any:
+def layout_of(obj: Any) -> Any:
     """How a list or tuple of numbers is made: a letter stands for a number's type, ("l", item) and ("t", item) for a
     list and a tuple of whatever length, ("p", item, item ...) for a tuple in a list, ("o", class) for an object of an
     ordinary class; None for anything else."""
     if type(obj) not in (list, tuple):
         return None
-    item = functools.reduce(_joined, (_item_layout(one, depth - 1) for one in obj[:_LOOKED_AT]), "")
+    item = functools.reduce(_joined, (_item_layout(one, _DEEPEST) for one in obj[:_LOOKED_AT]), "")
     return ("l" if type(obj) is list else "t", item) if _is_complete(item) else None
 
 

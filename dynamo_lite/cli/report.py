@@ -91,7 +91,7 @@ def _say(text: str) -> None:
             print(text, file=sys.stderr, flush=True)
 
 
-def describe_watch(watch: Watch | None, at_once: bool = False) -> str:
+def describe_watch(watch: Watch | None, at_once: bool) -> str:
     """What was compiled and what that took; then the places where most plain time went, and why they are plain.
     at_once: all was to be compiled, and nothing had to take long."""
     ran, passed = time.process_time(), time.perf_counter() - _BEGAN

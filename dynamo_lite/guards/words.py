@@ -233,5 +233,5 @@ def _type_name(cls: type) -> str:
     return name
 
 
-def _shorten(text: str, limit: int = 80) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -215,7 +215,7 @@ def _like(op: str, node: Node, fill: tuple[Operand, ...], dtype: DType | None, o
     return Bound(op, (node, *fill), {} if dtype is None else {"dtype": dtype})
 
 
-def _like_binder(op: str, fill: tuple[int, ...]) -> Binder:
+def _filled_like(fill: int) -> Binder:
     def bind(
         ask: Relate,
         a: ArrayArg,
@@ -226,7 +226,7 @@ def _like_binder(op: str, fill: tuple[int, ...]) -> Binder:
         *,
         device: Device = None,
     ) -> Bound:
-        return _like(op, a, fill, dtype, order)
+        return _like("full_like", a, (fill,), dtype, order)
 
     return bind
 
@@ -246,8 +246,8 @@ def _bind_empty_like(
     return _like("empty_like", prototype, (), dtype, order)
 
 
-spell("full_like full", "np.zeros_like", np.zeros_like)(_like_binder("full_like", (0,)))
-spell("full_like full", "np.ones_like", np.ones_like)(_like_binder("full_like", (1,)))
+spell("full_like full", "np.zeros_like", np.zeros_like)(_filled_like(0))
+spell("full_like full", "np.ones_like", np.ones_like)(_filled_like(1))
 
 
 @spell("full_like full", "np.full_like", np.full_like)

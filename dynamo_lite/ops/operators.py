@@ -169,7 +169,7 @@ def _looks_into_scalars(dtype: DType, inplace: bool) -> bool:
     return _probe_power(dtype, "float64", np.float64(2.0), inplace)[0] is not np.power
 
 
-def power_ufunc(dtype: DType, exponent: int | float | bool | complex, inplace: bool = False) -> tuple[np.ufunc, DType]:
+def power_ufunc(dtype: DType, exponent: int | float | bool | complex, inplace: bool) -> tuple[np.ufunc, DType]:
     """The ufunc that ``x ** exponent`` calls for an array of dtype and a Python number, and the dtype that x is cast to
     before (numpy: fast_scalar_power; up to NumPy 2.2 integers ** 2.0 are squares of float64)."""
     return _probe_power(dtype, type(exponent).__name__, exponent, inplace)

@@ -104,7 +104,7 @@ def build(kernel: Kernel, classes: str, with_rows: bool = False, change: Change 
     return builder.mapped()
 
 
-def build_fold(kernel: Kernel, classes: str, change: Change = unchanged) -> Function:
+def build_fold(kernel: Kernel, classes: str, change: Change) -> Function:
     """The function of a kernel that folds its value along two outer axes into what lies at the result."""
     return _Builder(kernel, classes, False, change, True).folded()
 

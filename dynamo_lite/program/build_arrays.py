@@ -175,11 +175,11 @@ class ArrayBuilder(VectorBuilder):
             elif whole is not None and value is not None and not whole.makers.isdisjoint(value.makers):
                 frame.registers[other] = with_origin(register, None)
 
-    def changed_origins(self, operands: Sequence[Any], first: int, inner: Frame, frame: Frame) -> dict[int, Any]:
-        """What a body has learned about which objects the registers are that go into it, from input `first` on: their
-        new origins, by where they are outside."""
+    def changed_origins(self, operands: Sequence[Any], inner: Frame, frame: Frame) -> dict[int, Any]:
+        """What a body has learned about which objects the registers are that go into it: their new origins, by
+        where they are outside."""
         found: dict[int, Any] = {}
-        for place, operand in enumerate(operands, first):
+        for place, operand in enumerate(operands):
             if isinstance(operand, Reg):
                 now = origin_of(inner.registers[place])
                 if now is not origin_of(frame.registers[operand.index]):

@@ -292,7 +292,7 @@ class _Builder(DrawBuilder):
             mark = self.rooms
             inner.lent = lent
             self.body(branch, inner)
-            origins.append(self.changed_origins(step.operands, 0, inner, frame))
+            origins.append(self.changed_origins(step.operands, inner, frame))
             outputs = [self.output(output, inner) for output in branch.outputs]
             return self.settle(outputs, rooms, mark, lent)
 

@@ -23,7 +23,7 @@ F8 = np.dtype(float)
 
 
 def region(*numbers: tuple[str, str, int]) -> tuple[Graph, list[Symbol]]:
-    """A body whose numbers are (name, kind, input); the inputs of arrays are added by `array_input`."""
+    """A body whose numbers are (name, kind, input); the inputs of arrays are added by the caller."""
     body = Graph()
     symbols = [Symbol(name, kind, place) for name, kind, place in numbers]
     body.symbols = {symbol.name: symbol for symbol in symbols}

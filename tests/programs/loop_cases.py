@@ -8,7 +8,8 @@ backend alone, since what is written shares memory with what is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.graph.node import NodeKind
 from tests.conftest import BACKENDS as BACKENDS
-from tests.oracle import MakeArgs, require_equal
+from tests.oracle import MakeArgs, Report, require_equal
 
 COUNTS = (3, 0, 1, 2, 5, 40)
 
@@ -104,17 +105,32 @@ def variants(one: Case) -> list[MakeArgs]:
     return [lambda call=call: one.args(*call) for call in calls]  # type: ignore[misc]
 
 
+@contextmanager
+def loops_left(iterations: int) -> Iterator[None]:
+    """Loops that can be left are, after so many iterations."""
+    _C.leave_loops(iterations)
+    try:
+        yield
+    finally:
+        _C.leave_loops(0)
+
+
 def loops_in(graph: Any) -> int:
     return sum(1 + loops_in(node.regions[0]) for node in graph.nodes if node.kind is NodeKind.LOOP)
 
 
+def compared(one: Case, backend: str | None = None, calls: int = 1, **options: Any) -> Report:
+    """The report on a Case's calls, with all its arguments, compiled and plainly, which have to be alike."""
+    first, *rest = variants(one)
+    compile_options = {"backend": backend, "options": OPTIONS | options}
+    return require_equal(
+        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=compile_options, calls=calls
+    )
+
+
 def check(one: Case, backend: str) -> None:
     """Everything that a Case says of itself, under one backend."""
-    first, *rest = variants(one)
-    compile_options = {"backend": backend, "options": OPTIONS}
-    report = require_equal(
-        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=compile_options, calls=1
-    )
+    report = compared(one, backend)
     if _C.get_stress():
         return  # what follows counts, and a mode compiles the plain run and what library code is called, too
     found = [loops_in(segment.capture.graph) for segment in report.compiled._compilation.segments]

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
 from dynamo_lite.schedule.steps import Loop
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import OPTIONS, loops_left
 
 
 def spins(g: Any, x: Any, n: int) -> Any:
@@ -159,8 +158,7 @@ def objects(value: Any) -> Any:
 @pytest.mark.parametrize("fn", [*MACHINE, *OTHERS])
 def test_the_objects_are_those_of_plain_python(fn: Callable[..., Any], every: int) -> None:
     fast = dynamo_lite.compile(fn, options={**OPTIONS, "recompile_limit": 100})
-    _C.leave_loops(every)
-    try:
+    with loops_left(every):
         for count, size in ((12, 4), (3, 4), (1, 6), (60, 5), (0, 5), (12, 4)):
             plain, compiled = fn(*arguments(count, size)), fast(*arguments(count, size))
             first: tuple[dict[int, int], dict[int, int]] = {}, {}
@@ -168,8 +166,6 @@ def test_the_objects_are_those_of_plain_python(fn: Callable[..., Any], every: in
                 one, other = (known.setdefault(id(value), place) for known, value in zip(first, pair, strict=True))
                 assert one == other and type(pair[0]) is type(pair[1]), place
                 assert np.array(pair[0]).tobytes() == np.array(pair[1]).tobytes()
-    finally:
-        _C.leave_loops(0)
 
 
 @pytest.mark.parametrize("fn", MACHINE)

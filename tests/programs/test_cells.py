@@ -13,7 +13,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in, table
+from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in, loops_left, table
 from tests.programs.test_loop_lists import require_same_objects
 
 PROGRAMS, program = table()
@@ -412,11 +412,8 @@ def test_loops_are_left_with_the_list_as_it_is() -> None:
     fast = dynamo_lite.compile(f, options=MANY)
     fast(5)
     for every in (1, 3):
-        _C.leave_loops(every)
-        try:
+        with loops_left(every):
             got = fast(12)
-        finally:
-            _C.leave_loops(0)
         assert got == f(12)
         require_same_objects(f(12), got)
 

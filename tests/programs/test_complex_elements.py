@@ -12,7 +12,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite.program import build_complex
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
+from tests.programs.loop_cases import BACKENDS, OPTIONS, compared, registry, rng
 from tests.programs.test_random_elements import machines_of
 
 CASES, case = registry()
@@ -128,9 +128,7 @@ def exponentials(x, y):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", CASES)
 def test_loops_over_complex_elements_are_those_of_plain_python(name: str, backend: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    options = {"backend": backend, "options": OPTIONS}
-    report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
+    report = compared(one, backend, calls=2)
     assert report.stats["native_calls"], report.compiled.explain()
     if backend == "numba":
         assert machines_of(report.compiled), report.compiled.explain()

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from tests.oracle import require_equal
-from tests.programs.loop_cases import OPTIONS, registry, rng, variants, vector
+from tests.programs.loop_cases import compared, registry, rng, vector
 from tests.programs.test_random_elements import machines_of
 
 CASES, case = registry()
@@ -99,10 +98,7 @@ def largest(x, n):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", CASES)
 def test_choices(name: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    report = require_equal(
-        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=1
-    )
+    report = compared(one)
     assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
     assert machines_of(report.compiled), report.compiled.explain()
 

@@ -16,9 +16,8 @@ import pytest
 from dynamo_lite.backends.kernels.loops import awkward_values
 
 import dynamo_lite
-from dynamo_lite import _C
 from tests.oracle import Conditions, require_equal
-from tests.programs.loop_cases import OPTIONS, registry, rng, variants, vector
+from tests.programs.loop_cases import OPTIONS, compared, loops_left, registry, rng, vector
 from tests.programs.test_random_elements import machines_of
 
 CASES, case = registry()
@@ -223,10 +222,7 @@ def a_row_at_a_time(x, n):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", [*CASES, *MIXED])
 def test_element_loops(name: str) -> None:
     one = CASES.get(name) or MIXED[name]
-    first, *rest = variants(one)
-    report = require_equal(
-        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=1
-    )
+    report = compared(one)
     assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
     assert name in MIXED or machines_of(report.compiled)
 
@@ -234,14 +230,8 @@ def test_element_loops(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_loops_that_are_left(name: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    _C.leave_loops(3)
-    try:
-        report = require_equal(
-            one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=1
-        )
-    finally:
-        _C.leave_loops(0)
+    with loops_left(3):
+        report = compared(one)
     assert report.stats["leaves"] and not report.stats["declines"], report.compiled.explain()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import dynamo_lite
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
+from tests.programs.loop_cases import BACKENDS, OPTIONS, compared, registry, rng, variants
 from tests.programs.test_random_elements import machines_of
 
 CASES, case = registry()
@@ -149,10 +149,7 @@ def floats(x, out):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", CASES)
 def test_numbers(name: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    report = require_equal(
-        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=1
-    )
+    report = compared(one)
     assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
     assert machines_of(report.compiled), report.compiled.explain()
 

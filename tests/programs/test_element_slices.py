@@ -12,7 +12,7 @@ import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.schedule.steps import Loop
 from tests.oracle import Conditions, Report, require_equal
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import OPTIONS, loops_left
 from tests.programs.test_random_elements import machines_in, machines_of
 
 Program = Callable[[Any, Any, Any], Any]
@@ -294,11 +294,8 @@ def test_statements(name: str, layout: str, dtype: Any) -> None:
 @pytest.mark.parametrize("name", [*PRODUCTS, *STATEMENTS])
 def test_loops_that_are_left(name: str) -> None:
     calls = [lambda n=n: _arguments(n, "C", np.float64) for n in SIZES]  # type: ignore[misc]
-    _C.leave_loops(3)
-    try:
+    with loops_left(3):
         report = run((PRODUCTS | STATEMENTS)[name], *calls)
-    finally:
-        _C.leave_loops(0)
     assert report.stats["leaves"] and not report.stats["declines"], report.compiled.explain()
 
 

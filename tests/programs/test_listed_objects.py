@@ -14,7 +14,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import _C
-from tests.programs.loop_cases import BACKENDS, OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_left
 
 Args = tuple[Any, ...]
 
@@ -305,11 +305,8 @@ def test_loops_over_objects(function: Any, backend: str, cls: Any, leaves: bool)
         objects = bodies(cls=cls)
         return (objects, 3), objects
 
-    _C.leave_loops(leaves)
-    try:
+    with loops_left(leaves):
         fast = compare(function, make, backend)
-    finally:
-        _C.leave_loops(0)
     if not leaves and not _C.get_stress():
         assert columns_of(fast) and any(loop.outcome == "native" for loop in fast.explain().loops)
         assert fast.stats()["declines"] == 0 and (fast.stats()["plain_calls"] == 0 or function is left_early)

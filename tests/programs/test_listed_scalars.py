@@ -16,7 +16,7 @@ import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.errors import RecompileLimitWarning
 from tests.conftest import budget
-from tests.programs.loop_cases import BACKENDS, OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_left
 
 N = 40
 MAKERS: dict[str, Callable[[random.Random], Any]] = {
@@ -203,11 +203,8 @@ def test_random_functions(kind: str, backend: str) -> None:
         fast: Any = dynamo_lite.compile(plain, backend=backend, options={**OPTIONS, "recompile_limit": 100})
         for call in range(4):
             args = arguments(4 * seed + call, kind)
-            _C.leave_loops(call == 3)
-            try:
+            with loops_left(call == 3):
                 found = told(fast, (*args[:-1], args[-1].copy()))
-            finally:
-                _C.leave_loops(0)
             assert found == told(plain, args), f"{kind} {seed}, call {call}:\n{text}"
         native += any(loop.outcome == "native" for loop in fast.explain().loops)
     assert native or _C.get_stress()

@@ -14,7 +14,7 @@ import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.capture.wrap import layout_of
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
+from tests.programs.loop_cases import BACKENDS, OPTIONS, compared, loops_left, registry, rng
 from tests.programs.test_random_elements import machines_of
 
 CASES, case = registry()
@@ -127,9 +127,7 @@ def three_deep(cube, out):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", CASES)
 def test_lists_in_loops(name: str, backend: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    options = {"options": {**OPTIONS, "backend": backend}}
-    report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options)
+    report = compared(one, backend, calls=3)
     assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
     assert {loop.outcome for loop in report.compiled.explain().loops} == {"native"}, report.compiled.explain()
     assert backend == "reference" or machines_of(report.compiled), report.compiled.explain()
@@ -138,14 +136,8 @@ def test_lists_in_loops(name: str, backend: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_lists_where_the_loop_is_left(name: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    _C.leave_loops(3)
-    try:
-        report = require_equal(
-            one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
-        )
-    finally:
-        _C.leave_loops(0)
+    with loops_left(3):
+        report = compared(one, calls=3)
     assert report.stats["native_calls"]
 
 

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
 from tests.conftest import budget
 from tests.programs import random_effects
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import OPTIONS, loops_left
 
 SETTINGS = {**OPTIONS, "recompile_limit": 100}
 SHOWN: list[Any] = []
@@ -179,11 +178,8 @@ def test_what_is_seen(function: Callable[..., Any], leave: int) -> None:
     fast = dynamo_lite.compile(function, options=SETTINGS)
     for n in (30, 31, 0, 1, 40):
         wanted = seen(function, function, Thing, n)
-        _C.leave_loops(leave)
-        try:
+        with loops_left(leave):
             got = seen(function, fast, Thing, n)
-        finally:
-            _C.leave_loops(0)
         assert got == wanted
     if function in NATIVE and not leave:
         assert "native" in {loop.outcome for loop in fast.explain().loops}
@@ -298,11 +294,8 @@ def test_random_effects(start: int, prints: bool) -> None:
         fast = dynamo_lite.compile(plain, options=SETTINGS)
         for call, (n, leave) in enumerate(((9, 0), (12, 0), (12, 3), (3, 1), (0, 0), (17, 2))):
             wanted = random_effects.run(plain, plain, seed * 7 + call, n)
-            _C.leave_loops(leave)
-            try:
+            with loops_left(leave):
                 got = random_effects.run(plain, fast, seed * 7 + call, n)
-            finally:
-                _C.leave_loops(0)
             assert got == wanted, f"seed {seed}, call {call}\n{text}"
 
 

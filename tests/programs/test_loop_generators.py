@@ -10,7 +10,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, matrix, registry, rng, variants, vector
+from tests.programs.loop_cases import BACKENDS, OPTIONS, compared, matrix, registry, rng, vector
 
 CASES, case = registry()
 
@@ -101,9 +101,7 @@ def one_by_one(x, n):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", CASES)
 def test_outcome(name: str, backend: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    options = {"backend": backend, "options": OPTIONS}
-    report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
+    report = compared(one, backend, calls=2)
     if not _C.get_stress():
         found = {loop.outcome for loop in report.compiled.explain().loops}
         assert ("native" in found) != one.plain, report.compiled.explain()

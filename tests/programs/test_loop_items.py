@@ -10,7 +10,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants, vector
+from tests.programs.loop_cases import BACKENDS, OPTIONS, compared, loops_left, registry, rng, vector
 
 CASES, case = registry()
 
@@ -192,15 +192,8 @@ def looked_up(x, n):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", CASES)
 def test_outcome(name: str, backend: str, every: int) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    _C.leave_loops(every)
-    try:
-        report = require_equal(
-            one.fn, first, variants=rest, compile=dynamo_lite.compile, calls=2,
-            compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
-        )  # fmt: skip
-    finally:
-        _C.leave_loops(0)
+    with loops_left(every):
+        report = compared(one, backend, calls=2, recompile_limit=100)
     if not every and not _C.get_stress():
         found = {loop.outcome for loop in report.compiled.explain().loops}
         assert ("native" in found) != one.plain, report.compiled.explain()

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
 from tests.copies import copies_of
 from tests.oracle import Conditions, require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
+from tests.programs.loop_cases import BACKENDS, OPTIONS, compared, loops_left, registry, rng
 from tests.programs.test_random_elements import machines_of
 
 CASES, case = registry()
@@ -222,9 +221,7 @@ def kept_by_an_earlier_one(x):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", CASES)
 def test_kinds(name: str, backend: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    options = {"backend": backend, "options": OPTIONS}
-    report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
+    report = compared(one, backend, calls=2)
     assert report.stats["native_calls"], report.compiled.explain()
     assert {loop.outcome for loop in report.compiled.explain().loops} == {"native"}, report.compiled.explain()
     assert backend == "reference" or machines_of(report.compiled), report.compiled.explain()
@@ -260,14 +257,8 @@ def test_a_use_behind_the_loop_breaks_the_graph() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_kinds_where_the_loop_is_left(name: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    _C.leave_loops(3)
-    try:
-        report = require_equal(
-            one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=2
-        )
-    finally:
-        _C.leave_loops(0)
+    with loops_left(3):
+        report = compared(one, calls=2)
     assert report.stats["native_calls"]
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, check, loops_in, matrix, registry, rng, two, vector
+from tests.programs.loop_cases import BACKENDS, OPTIONS, check, loops_in, loops_left, matrix, registry, rng, two, vector
 
 CASES, case = registry()
 
@@ -950,14 +949,11 @@ LEFT = ("last_item", "last_item_written_in_the_next_iteration", "last_item_only_
 def test_a_list_of_known_ends_is_left_half_way(name: str, every: int) -> None:
     fn = CASES[name].fn
     fast = dynamo_lite.compile(fn, options={**OPTIONS, "recompile_limit": 100})
-    _C.leave_loops(every)
-    try:
+    with loops_left(every):
         for n in (7, 12, 7):
             plain, compiled = fn(np.arange(4.0), n), fast(np.arange(4.0), n)
             require_same_objects(plain, compiled)
             assert repr(plain) == repr(compiled)
-    finally:
-        _C.leave_loops(0)
     assert fast.stats()["leaves"]
 
 

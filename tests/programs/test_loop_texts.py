@@ -10,7 +10,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
+from tests.programs.loop_cases import BACKENDS, OPTIONS, compared, loops_left, registry, rng
 from tests.programs.test_random_elements import machines_of
 
 CASES, case = registry()
@@ -132,9 +132,7 @@ def of_all_bytes(b):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", CASES)
 def test_texts(name: str, backend: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    options = {"backend": backend, "options": OPTIONS}
-    report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options)
+    report = compared(one, backend, calls=3)
     assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
     assert {loop.outcome for loop in report.compiled.explain().loops} == {"native"}, report.compiled.explain()
     assert backend == "reference" or machines_of(report.compiled), report.compiled.explain()
@@ -318,12 +316,6 @@ def test_text_array_of_other_objects(value: Any) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_texts_where_the_loop_is_left(name: str) -> None:
     one = CASES[name]
-    first, *rest = variants(one)
-    _C.leave_loops(3)
-    try:
-        report = require_equal(
-            one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
-        )
-    finally:
-        _C.leave_loops(0)
+    with loops_left(3):
+        report = compared(one, calls=3)
     assert report.stats["native_calls"]

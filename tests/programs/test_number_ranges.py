@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
 from tests.oracle import require_equal
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import OPTIONS, loops_left
 from tests.programs.test_random_elements import machines_of
 
 MOST = (1 << 63) - 1
@@ -250,12 +249,9 @@ def test_stretches_end_where_somebody_waits(fn: Callable[..., Any], every: int) 
     dtype = np.float64 if fn is masked else np.int64
     arguments = [(np.arange(40, dtype=dtype) * 7 % 11, 3, n) for n in (1, 2, 5, 40)]
     expected = [(fn(x := a.copy(), k, n), x.tolist()) for a, k, n in arguments]
-    _C.leave_loops(every)
-    try:
+    with loops_left(every):
         compiled = dynamo_lite.compile(fn, options=OPTIONS)
         for (a, k, n), (result, array) in zip(arguments, expected, strict=True):
             x = a.copy()
             assert compiled(x, k, n) == result
             assert x.tolist() == array
-    finally:
-        _C.leave_loops(0)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
-from tests.programs.loop_cases import BACKENDS, OPTIONS, check, registry, rng, vector
+from tests.programs.loop_cases import BACKENDS, OPTIONS, check, loops_left, registry, rng, vector
 
 CASES, case = registry()
 
@@ -205,14 +204,11 @@ def test_the_objects_are_those_of_plain_python(name: str, every: int) -> None:
     """Also where the loop is left between two iterations, and entered again."""
     one = CASES[name]
     fast = dynamo_lite.compile(one.fn, options={**OPTIONS, "recompile_limit": 100})
-    _C.leave_loops(every)
-    try:
+    with loops_left(every):
         for count in (3, 12, 1, 40, 0, 12):
             args, others = one.args(count, 6), one.args(count, 6)
             plain, compiled = one.fn(*args), fast(*others)
             assert which((plain, args[2:])) == which((compiled, others[2:]))
-    finally:
-        _C.leave_loops(0)
 
 
 def test_a_chain_is_machine_code() -> None:

@@ -14,7 +14,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.conftest import budget
-from tests.programs.loop_cases import BACKENDS, OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_left
 from tests.programs.random_columns import Body, Sim, Slotted, arguments, function, source
 
 BATCH = 10
@@ -31,11 +31,8 @@ def test_random_columns(start: int, backend: str, kind: str) -> None:
         plain = function(text)
         fast: Any = dynamo_lite.compile(plain, backend=backend, options={**OPTIONS, "recompile_limit": 100})
         for call in range(CALLS):
-            _C.leave_loops(kind == "left")  # after each iteration
-            try:
+            with loops_left(kind == "left"):  # after each iteration
                 found = everything(fast, plain, CALLS * seed + call)
-            finally:
-                _C.leave_loops(0)
             expected = everything(plain, plain, CALLS * seed + call)
             assert found == expected, f"{kind} {seed}, call {call}:\n{text}"
         native += any(loop.outcome == "native" for loop in fast.explain().loops)

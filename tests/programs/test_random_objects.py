@@ -16,7 +16,7 @@ import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.graph.node import NodeKind
 from tests.conftest import budget
-from tests.programs.loop_cases import BACKENDS, OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_left
 from tests.programs.random_objects import Thing, arguments, function, source
 from tests.programs.test_number_objects import told
 
@@ -35,11 +35,8 @@ def test_random_objects(start: int, backend: str, kind: str) -> None:
         fast: Any = dynamo_lite.compile(plain, backend=backend, options={**OPTIONS, "recompile_limit": 100})
         for call in range(CALLS):
             args = arguments(CALLS * seed + call)
-            _C.leave_loops(kind == "left")  # after each iteration
-            try:
+            with loops_left(kind == "left"):  # after each iteration
                 found = everything(fast, args)
-            finally:
-                _C.leave_loops(0)
             assert found == everything(plain, args), f"{kind} {seed}, {args[1:]}:\n{text}"
         native += any(loop.outcome == "native" for loop in fast.explain().loops)
     assert native or kind == "straight" or _C.get_stress()

@@ -15,7 +15,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.oracle import Report, require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_left
 from tests.programs.test_random_elements import machines_of
 
 Program = Callable[..., Any]
@@ -442,11 +442,8 @@ def test_awkward_values(name: str, values: str, errors: str) -> None:
 @pytest.mark.parametrize("name", [*PROGRAMS, *OTHERS])
 def test_loops_that_are_left(name: str, every: int) -> None:
     """Behind any iteration, to let others run, and entered again."""
-    _C.leave_loops(every)
-    try:
+    with loops_left(every):
         report = run((PROGRAMS | OTHERS)[name], "numba", *(("packed", "f8", 5, n) for n in (7, 1, 4)))
-    finally:
-        _C.leave_loops(0)
     assert report.stats["leaves"] or name in OTHERS, report.compiled.explain()
 
 

@@ -1,7 +1,7 @@
 """What a call does: one row for each callable that capture knows, inlining for Python functions, a break for the rest.
 
-A new Python function is never a new Value class: it is a row of ``RULES`` (callable -> rule), of ``_TYPE_RULES`` (a
-type that is called), of ``_METHOD_RULES`` (a method of a value made here), or an op of dynamo_lite.ops.
+A new Python function is never a new Value class: it is a row of ``RULES`` (callable -> rule) or an op of
+dynamo_lite.ops.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from dynamo_lite.capture.numbers.numbers import (
     number_unary,
 )
 from dynamo_lite.capture.numbers.weak_numbers import one_scalar
-from dynamo_lite.capture.objects.instances import get_special, make_instance
+from dynamo_lite.capture.objects.instances import get_call, make_instance
 from dynamo_lite.capture.objects.records import make_record, replaced
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
@@ -117,7 +117,7 @@ def call(machine: Machine, function: Value, args: Args, kwargs: Kwargs) -> Value
         case ObjectValue():
             return _call_object(machine, function, args, kwargs)
         case InstanceValue():
-            return call(machine, get_special(function, "__call__"), [function, *args], kwargs)
+            return call(machine, get_call(function), [function, *args], kwargs)
     raise Break("python-call", f"{a_kind(function)}")
 
 

@@ -130,11 +130,11 @@ def as_constant_tuple(machine: Machine, value: Value) -> tuple[object, ...]:
     return constant
 
 
-def _own_list(machine: Machine, value: Value, what: str) -> SequenceValue:
+def _own_list(machine: Machine, value: Value) -> SequenceValue:
     value = realise(machine.tracer, value)
     if isinstance(value, SequenceValue) and value.kind is list and value.source is None:
         return value
-    raise Break("side-effect-container", what)
+    raise Break("side-effect-container", "a list display")
 
 
 @handles("LIST_APPEND")
@@ -148,13 +148,13 @@ def list_append(machine: Machine, frame: Frame, instr: Instr) -> None:
     if isinstance(target, ListValue):
         object_lists.put(machine, target, None, item)
         return
-    lists.append(machine, _own_list(machine, target, "a list display"), item)
+    lists.append(machine, _own_list(machine, target), item)
 
 
 @handles("LIST_EXTEND")
 def list_extend(machine: Machine, frame: Frame, instr: Instr) -> None:
     items = drain(machine, machine.pop(frame))
-    own = _own_list(machine, frame.stack[-instr.arg], "a list display")
+    own = _own_list(machine, frame.stack[-instr.arg])
     check_items(len(own.items) + len(items))
     own.items.extend(items)
 
@@ -183,7 +183,7 @@ def dict_update(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("LIST_TO_TUPLE")
 def list_to_tuple(machine: Machine, frame: Frame, instr: Instr) -> None:
-    value = _own_list(machine, frame.stack.pop(), "a list display")
+    value = _own_list(machine, frame.stack.pop())
     frame.push(SequenceValue(None, tuple, list(value.items)))
 
 

@@ -154,7 +154,7 @@ def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
     return code.filename, code.qualname, code.firstlineno, header, around
 
 
-def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool = False) -> bool:
+def starts_segment(tracer: Tracer, frame: Frame, header: int, outermost: bool) -> bool:
     """Have a segment of its own begin in front of the `for` at `header`, which is none only for what this one computes:
     there that is known. (One over a range is gone on with wherever a segment ends.) outermost: it is known to be
     that, and may go over a range."""

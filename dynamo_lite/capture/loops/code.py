@@ -120,7 +120,7 @@ def ways_out(code: Code, loop: frozenset[int]) -> frozenset[int]:
 
 @remembered
 def whole_loop(
-    code: Code, loop: frozenset[int], exit_index: int | None, side_exits: frozenset[int] = frozenset()
+    code: Code, loop: frozenset[int], exit_index: int | None, side_exits: frozenset[int]
 ) -> tuple[frozenset[int], int | None]:
     """`loop` with what runs on the way out of it, and where it goes on behind it: where the way on which its test ends
     it meets most others, or most of all meet. NB: that may be a NOP, at which the ways of an `if` around it meet.

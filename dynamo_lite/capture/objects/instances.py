@@ -73,12 +73,12 @@ def is_slot(cls: type, name: str) -> bool:
     return issubclass(cls, found.__objclass__) and not found.__objclass__.__flags__ & IMMUTABLE_TYPE
 
 
-def get_special(owner: InstanceValue, name: str) -> ConstantValue:
-    """A special method of the object's class, which is a Python function."""
-    found = class_lookup(owner.cls, name)
+def get_call(owner: InstanceValue) -> ConstantValue:
+    """The `__call__` of the object's class, which is a Python function."""
+    found = class_lookup(owner.cls, "__call__")
     if not isinstance(found, types.FunctionType):
-        raise Break("unsupported-operation", f"{name} of {owner.cls.__qualname__}")
+        raise Break("unsupported-operation", f"__call__ of {owner.cls.__qualname__}")
     return ConstantValue(constant(found), found)
 
 
-__all__ = ["check_storable", "get_special", "is_frozen", "is_ordinary", "is_slot", "make_instance"]
+__all__ = ["check_storable", "get_call", "is_frozen", "is_ordinary", "is_slot", "make_instance"]

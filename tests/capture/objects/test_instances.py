@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
+from tests.programs.loop_cases import loops_left
 
 
 class Vector:
@@ -445,8 +445,7 @@ def run(fn: Callable[..., Any], x: Any) -> Any:
 @pytest.mark.parametrize("fn", PROGRAMS)
 def test_is_plain_pythons(fn: Callable[..., Any], leave: int, capsys: pytest.CaptureFixture[str]) -> None:
     fast = dynamo_lite.compile(fn, options={"check": 1})
-    _C.leave_loops(leave)
-    try:
+    with loops_left(leave):
         for x in (np.linspace(0.5, 2.0, 6), np.linspace(-2.0, 1.9, 6), np.arange(4), np.linspace(0.5, 2.0, 6)):
             wanted, got = run(fn, x.copy()), None
             text = capsys.readouterr().out
@@ -454,8 +453,6 @@ def test_is_plain_pythons(fn: Callable[..., Any], leave: int, capsys: pytest.Cap
             printed = capsys.readouterr().out
             assert seen(got, {}) == seen(wanted, {})
             assert printed == text
-    finally:
-        _C.leave_loops(0)
 
 
 @pytest.mark.parametrize(
