@@ -102,11 +102,13 @@ def _read_by_number(tracer: Tracer) -> list[Any]:
     return [one for one in lists if one.is_paid or (one.source is not None and known.get(one.source) is not WHOLE)]
 
 
-def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value | None) -> None:
+def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value | None, place: Any) -> None:
     """Have a short loop over whole arrays unrolled, in which a kernel goes through them once; not one over lists whose
-    lengths change from call to call, nor the rest of one, nor one with loops in it. iterator: of a `for`."""
+    lengths change from call to call, nor the rest of one, nor one with loops in it, or with branches for which it is to
+    stay a loop. iterator: of a `for`; place: of its header."""
     has_loops = any(node.kind is NodeKind.LOOP for node in region.graph.nodes)
-    if has_loops or (isinstance(iterator, IteratorValue) and iterator.is_rest):
+    is_rest = isinstance(iterator, IteratorValue) and iterator.is_rest
+    if has_loops or is_rest or place in tracer.restraints.rolled:
         return
     is_known = bool(tracer.restraints.objects) and not tracer.varies(trip)
     most = _UNROLLED_ARRAYS if tracer.restraints.arrays else _UNROLLED

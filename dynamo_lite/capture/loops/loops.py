@@ -628,8 +628,7 @@ class Attempt:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
         iterator = None if self.exit_index is None else self.frame.stack[-1]
-        if place_of(self.frame.code, self.header) not in tracer.restraints.rolled:
-            unroll_rather(tracer, self.region, trip(self), iterator)
+        unroll_rather(tracer, self.region, trip(self), iterator, place_of(self.frame.code, self.header))
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
         own = live - {self.exit_name, self.at_name}
