@@ -286,7 +286,7 @@ dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_intp m, npy
     if (loop == NULL || n != b_rows) {
         return 1;
     }
-    npy_intp itemsize = PyDataType_ELSIZE(((PyArrayMethod_Context *)loop->words[2])->descriptors[0]), taken[2];
+    npy_intp itemsize = PyDataType_ELSIZE(((PyArrayMethod_Context *)loop->words[2])->descriptors[0]), taken[2] = {0, 0};
     char *args[3] = {a, b, result}, *memory[2] = {NULL, NULL};
     DlStatus status = !is_dot     ? 0
                       : n > 1 ? pack_operand(m, n, itemsize, &args[0], &a_row, &a_column, &memory[0], &taken[0])
