@@ -192,7 +192,7 @@ multiply_one(int type_num, char **args)
 static DlStatus
 multiply_vectors(const Loop *loop, const PyArray_Descr *descr, char **args, const npy_intp *sizes, npy_intp *strides)
 {
-    npy_intp n = sizes[2], itemsize = PyDataType_ELSIZE(descr), taken[2];
+    npy_intp n = sizes[2], itemsize = PyDataType_ELSIZE(descr), taken[2] = {0, 0};
     if (n == 0) {
         memset(args[2], 0, (size_t)itemsize);
         return 0;
