@@ -181,7 +181,7 @@ def some(X: Any, n: int) -> Any:
     return np.array(out)
 
 
-@program(False)
+@program(True)
 def left_early(X: Any, n: int) -> Any:
     out = []
     for row in X:
