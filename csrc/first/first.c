@@ -139,8 +139,7 @@ hook(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "OO:hook", &called, &traceback)) {
         return NULL;
     }
-    PyObject *made = PyCFunction_New(&call_hook_function, args);
-    return made;
+    return PyCFunction_New(&call_hook_function, args);
 }
 
 /* ---- what is ours amid the program ---- */
@@ -180,7 +179,7 @@ then_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *na
     size_t n = (size_t)PyVectorcall_NARGS(nargsf);
     PyObject *made = PyObject_Vectorcall(self->usual, args, n, names), *all[MOST] = {made};
     if (made == NULL || names != NULL || n >= MOST) {
-        return made;
+        return made; /* of a call in another form than importlib's the result stays as it is */
     }
     memcpy(all + 1, args, n * sizeof *args);
     PyObject *result = call_untraced(self->next, all, n + 1);

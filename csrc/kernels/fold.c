@@ -519,7 +519,7 @@ dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, n
 {
     const DlFold *fold = &folds[number];
     if (n < 1) {
-        return 1; // which NumPy refuses, or fills with what the ufunc begins with
+        return 1; /* which NumPy refuses, or fills with what the ufunc begins with */
     }
     if (outer < 1 || inner < 1) {
         return 0;

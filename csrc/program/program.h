@@ -364,8 +364,7 @@ typedef struct {
 DlStatus dl_world_open(DlRun *run, DlWatch *watch, int any_size);
 DlStatus dl_world_close(DlRun *run, DlWatch *watch, DlStatus status);
 /* See whether a signal or another thread waits, now (a time in ns): then let it in, or have outermost->wanted set if the
- * outermost loop can be left; 0; -1
- * where a handler of a signal raised; or declines for that reason. */
+ * outermost loop can be left; 0, -1 where a handler of a signal raised, or a decline for that reason. */
 DlStatus dl_world_look(DlRun *run, int64_t time);
 /* A loop that can be left has ended, after so many iterations: let signals in that wait, if something may handle them. */
 DlStatus dl_world_end_loop(DlRun *run, int64_t taken);

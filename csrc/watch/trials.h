@@ -42,7 +42,7 @@ dl_longer(double last, double first, double longest)
 
 /* What is known of the time that calls take, for arrays, lists and numbers of about one size; nanoseconds. */
 typedef struct {
-    uint32_t size;                /* 1 for arrays, and twice how many times about 4 all sizes are; 0: of none yet */
+    uint32_t size;                /* of the arguments, twice as a power of about 4, and 1 for arrays; 0: of none yet */
     uint32_t n_plain, n_compiled; /* calls timed since the last verdict */
     double plain, compiled;       /* means, in which the latest calls count most; kept from one verdict to the next */
     double least_plain, least_compiled; /* of those since the last verdict */

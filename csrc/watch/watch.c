@@ -359,7 +359,7 @@ static PyMemberDef poll_members[] = {
     {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
     {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},
     {"spent", T_ULONGLONG, offsetof(DlPoll, spent), READONLY, "nanoseconds that those took"},
-    {"excess", T_DOUBLE, offsetof(DlPoll, trials[0].excess), READONLY, "ns that timed calls without arrays show too much"},
+    {"excess", T_DOUBLE, offsetof(DlPoll, trials[0].excess), READONLY, "ns that timed calls of nothing large show too much"},
     {"hot", T_BOOL, offsetof(DlPoll, hot), READONLY, "whether that is enough"},
     {"off", T_BOOL, offsetof(DlPoll, off), 0, "True: nothing is done here any more"},
     {NULL, 0, 0, 0, NULL},

@@ -17,6 +17,7 @@ from typing import Any
 from dynamo_lite import budget
 from dynamo_lite._C import safe_point
 from dynamo_lite.capture.calls.binding import bind_arguments
+from dynamo_lite.capture.iteration import consumers
 from dynamo_lite.capture.lists.whole_lists import look_closer
 from dynamo_lite.capture.loops.code import while_loops
 from dynamo_lite.capture.segments.restraints import place_of
@@ -108,7 +109,7 @@ class Stop:
     index: int
     reason: str
     detail: str
-    inside: tuple[str, int, str] | None  # innermost inlined frame: filename, line, function
+    inside: tuple[str, int, str] | None  # innermost inlined frame of the user's: filename, line, function
     in_front: bool = False
 
 
@@ -159,8 +160,9 @@ class Machine:
             except Break as stop:
                 look_closer(self.tracer, stop.reason)
                 inside = None
-                if len(self.tracer.frames) > depth:
-                    inner = self.tracer.frames[-1]
+                users = [one for one in self.tracer.frames[depth:] if one.namespace is not vars(consumers)]
+                if users:
+                    inner = users[-1]
                     inside = (inner.code.filename, inner.line or inner.code.firstlineno, inner.code.name)
                 in_front = self._is_untouched(frame, stop.reason, subject, *before)
                 return Stop(step, before[0], stop.reason, stop.detail, inside, in_front)

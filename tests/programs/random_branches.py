@@ -35,31 +35,12 @@ _CONDITIONS = (
     *("not w[0] > 0 or s[0] > 2", "np.linalg.norm(w) < 2", "w.max() > y[0]", "0 < w[1] < 1"),
 )
 _STATEMENTS = (
-    *(
-        "s = s + w",
-        "f = f + w[0]",
-        "f = w @ w",
-        "i = k",
-        "i += 1",
-        "s = s * 0.5",
-        "f = f * 2.0",
-        "t = w",
-        "t = w * 2.0",
-    ),
+    *("s = s + w", "f = f + w[0]", "f = w @ w", "i = k", "i += 1", "s = s * 0.5", "f = f * 2.0", "t = w"),
     *("s[0] = w[1]", "s += w", "y[k] = f", "f = np.sqrt(w[0])", "f = 1.0 / w[2]", "out.append(k)", "out.append(w[0])"),
     *("i, f = k, w[0]", "f = float(w[1])", "balls[0].hits += 1", "b.hits += 1", "w += 1.0", "n = None", "n = w[0]"),
-    *(
-        "t, s = s, t",
-        "f = k",
-        "s = w",
-        "continue",
-        "break",
-        "return k, f, s",
-        "f = 2.5",
-        "f = np.float64(1.5)",
-        "i = -1",
-    ),
+    *("t, s = s, t", "f = k", "s = w", "continue", "break", "return k, f, s", "f = 2.5", "f = np.float64(1.5)"),
     *("table['a'] = w * 3.0", "ws[k] = w * 0.25", "f = max(f, w[0])", "f = min(f, w[0], 1.0)", "s = np.maximum(s, w)"),
+    *("t = w * 2.0", "i = -1"),
 )
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -484,6 +485,45 @@ def an_iterator_that_is_kept(x: Array, y: Array, k: int, f: float) -> Any:
     return [other * 3.0 for other in them]
 
 
+def up_to_a_negative(them: Any, gives_up: bool) -> Any:
+    for one in them:
+        if one.sum() < 0.0:
+            return them
+    return None if gives_up else them
+
+
+@case(BROKEN)
+def an_iterator_that_a_function_returns(x: Array, y: Array, k: int, f: float) -> Any:
+    left, others = up_to_a_negative(iter((x, y, x * 2.0)), False), up_to_a_negative(iter((y, x, y)), True)
+    return [one * 3.0 for one in left], others is None or [one * 2.0 for one in others]
+
+
+@case(BROKEN)
+def an_iterator_under_another_one(x: Array, y: Array, k: int, f: float) -> Any:
+    them = iter([x, y, x * 2.0, y * 2.0, x])
+    for one, other in zip(them, them, strict=False):
+        if one.sum() > other.sum():
+            break
+    return [left * 1.0 for left in them]
+
+
+@case(BROKEN)
+def an_iterator_that_an_object_and_a_function_have(x: Array, y: Array, k: int, f: float) -> Any:
+    holder, them = types.SimpleNamespace(), iter((x, y, x * 2.0, y))
+    holder.them = iter((y, x, y))
+
+    def left() -> Any:
+        return [one[0] for one in them]
+
+    for one in them:
+        if one[0] > 0.0:
+            break
+    for one in holder.them:
+        if one[0] > 0.0:
+            break
+    return left(), [one[0] for one in holder.them]
+
+
 @case(BROKEN)
 def unpacks_on_one_way(x: Array, y: Array, k: int, f: float) -> Any:
     z, others = x, iter([x, y, x])
@@ -545,7 +585,6 @@ def test_long_arms_keep_the_break() -> None:
 
 
 @pytest.mark.usefixtures("no_mode")
-@pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("count, stays", [(4, True), (6, False)])
 def test_loops_of_many_rounds_keep_the_break(count: int, stays: bool) -> None:
     def pairs(balls: list[dict[str, Any]]) -> Any:
@@ -564,8 +603,20 @@ def test_loops_of_many_rounds_keep_the_break(count: int, stays: bool) -> None:
     assert (NodeKind.COND in kinds) == stays == (not fast.explain().breaks)
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_the_option_keeps_all_breaks() -> None:
     assert breaks_of(one_side, *arguments(1.0), native_branches=False) == 1
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_break_in_any_is_said_of_the_users_code() -> None:
+    def some(x: Array) -> bool:
+        return any([x[0] > 1.0, x[1] > 1.0])
+
+    fast: Any = dynamo_lite.compile(lambda x: some(x), options={**OPTIONS, "native_branches": False})
+    fast(np.ones(3))
+    found = [one.message for one in fast.explain().breaks]
+    assert "(in some, called here, " in found[0] and "any_of" not in str(found)
 
 
 @pytest.mark.usefixtures("no_mode")

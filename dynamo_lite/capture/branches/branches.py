@@ -555,7 +555,7 @@ class Walk:
             if isinstance(owner, IteratorValue):  # where one way has ended the loop that it is of, it is the other's
                 ends = [end.held[owner][key] for end in (then, orelse) if owner in end.held]
                 if len(ends) == 2 and changed(tracer, {owner: then.held[owner]}, {owner: orelse.held[owner]}):
-                    if not self._is_held(owner, wanted[0] | wanted[1]):
+                    if not self._is_held(owner, (then, orelse), wanted[0] | wanted[1]):
                         continue  # the loop that it is of was left, on one way
                     refuse("loop-state", "a list, dict or iterator that a branch changes")
                 places += [(owner, key, end) for end in ends]
@@ -583,13 +583,16 @@ class Walk:
             goes_on = node.params["yields"][goes_on]
         return goes_on
 
-    def _is_held(self, iterator: IteratorValue, live: frozenset[str]) -> bool:
-        """Whether something has an iterator behind two ways, where these locals are read."""
-        frame, locals_ = self.frame, self.frame.locals
-        frame.locals = {name: value for name, value in locals_.items() if name in live}
-        held = set(reachable(self.machine.tracer))
-        frame.locals = locals_
-        return iterator in held
+    def _is_held(self, iterator: IteratorValue, ends: tuple[_End, _End], live: frozenset[str]) -> bool:
+        """Whether something has an iterator behind one of two ways, where these locals are read."""
+        frame, state = self.frame, (self.frame.locals, self.frame.stack)
+        held = False
+        for end in ends:
+            frame.locals = {name: value for name, value in end.locals.items() if name in live}
+            frame.stack = end.stack
+            held |= iterator in reachable(self.machine.tracer)
+        frame.locals, frame.stack = state
+        return held
 
     def _dies_on_one(self, pair: tuple[Value | None, Value | None]) -> bool:
         """Whether a local of the segment's own frame, which nobody reads any more, holds on one of two ways alone what

@@ -46,3 +46,6 @@ def _met(tracer: Tracer, expr: Scalar) -> set[Number] | None:
         return None
     frame = tracer.frames[-1]
     return known.setdefault((place_in(frame.code, frame.index - 1), number_words(tracer, expr)), set())
+
+
+__all__ = ["FIXED", "has_changed", "note_fixed"]
