@@ -236,13 +236,28 @@ def writes_what_it_takes(ws, x):
     return ws
 
 
+def writes_what_a_branch_has_taken(ws, x):
+    s, n = x * 0.5, 0
+    for w in ws:
+        if n > 1:
+            np.sqrt(w[0])  # warns, behind stores that a decline has to take back
+        s += w
+        if w[1] > 0.0:
+            s, n = w, n + 1
+    return s
+
+
 _STRANGE = (reads, stores, moves, hands_on_the_very_arrays, keeps_the_greatest, a_dict, writes_what_goes_in)
-_WRITES = (writes_what_it_has_put_there, writes_it_in_the_next_iteration, writes_what_it_takes)
+_WRITES = (
+    *(writes_what_it_has_put_there, writes_it_in_the_next_iteration, writes_what_it_takes),
+    writes_what_a_branch_has_taken,
+)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("fn", [*_STRANGE, *_WRITES], ids=lambda fn: fn.__name__)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_arrays_that_lie_otherwise_or_are_none(fn: Callable[..., Any], odd: str, backend: str) -> None:
     fast = dynamo_lite.compile(fn, backend=backend, options={**OPTIONS, "recompile_limit": 100})
     for make in (both, ODD[odd], both, ODD[odd]):

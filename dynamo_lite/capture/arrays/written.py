@@ -56,8 +56,8 @@ def _note_end_written(machine: Machine, end: Any, outer: tuple[Any, ...]) -> Non
     root = root_of(end)
     if root.kind is NodeKind.CONSTANT or _passes_broadcast(end, root):
         raise Break("python-exception", "ValueError: assignment destination is read-only")
-    _require_own(root)
     for origin in origins(end):
+        _require_own(origin)
         if origin.kind is NodeKind.INPUT and (given := outer[origin.params["index"]]) is not None:
             note_written(machine, given)
 
