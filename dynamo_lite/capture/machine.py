@@ -18,6 +18,7 @@ from dynamo_lite import budget
 from dynamo_lite._C import safe_point
 from dynamo_lite.capture.calls.binding import bind_arguments
 from dynamo_lite.capture.iteration import consumers
+from dynamo_lite.capture.kinds import kind_name
 from dynamo_lite.capture.lists.whole_lists import look_closer
 from dynamo_lite.capture.loops.code import while_loops
 from dynamo_lite.capture.segments.restraints import place_of
@@ -38,7 +39,6 @@ from dynamo_lite.capture.value import (
     RaisedValue,
     RangeValue,
     Value,
-    kind_name,
     lazy,
 )
 from dynamo_lite.capture.wrap import outer_cell, realise, wrap

@@ -14,6 +14,7 @@ from typing import Any
 
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.folding import check_format
+from dynamo_lite.capture.kinds import a_kind
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers.numbers import as_scalar, not_too_long, number_compare
 from dynamo_lite.capture.value import (
@@ -26,7 +27,6 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     TextValue,
     Value,
-    a_kind,
 )
 from dynamo_lite.capture.wrap import characters
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate

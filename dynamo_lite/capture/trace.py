@@ -22,7 +22,7 @@ from dynamo_lite.capture.branches.forks import refuse_fork
 from dynamo_lite.capture.branches.sameness import held_cells
 from dynamo_lite.capture.calls import numpy_functions, object_functions, opaque, operator_functions
 from dynamo_lite.capture.handlers import families
-from dynamo_lite.capture.iteration import item_rules, sums
+from dynamo_lite.capture.iteration import item_rules, search_rules, sums
 from dynamo_lite.capture.lists.cells import alone
 from dynamo_lite.capture.lists.kept_arrays import check_kept
 from dynamo_lite.capture.lists.listed_objects import state_listed
@@ -725,6 +725,7 @@ __all__ = [
     "object_functions",
     "opaque",
     "operator_functions",
+    "search_rules",
     "slot_names",
     "sums",
     "trace",

@@ -11,24 +11,13 @@ import itertools
 import operator
 from collections.abc import Callable
 from dataclasses import field
-from types import (
-    BuiltinFunctionType,
-    FunctionType,
-    MethodDescriptorType,
-    MethodType,
-    MethodWrapperType,
-    NoneType,
-    WrapperDescriptorType,
-)
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
-
-import numpy as np
 
 from dynamo_lite._C import looks_plain
 from dynamo_lite.capture.source import Source
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.lists import is_single as is_single
 
@@ -461,6 +450,20 @@ class FewValue(CallValue):
 
 
 @dataclass(eq=False, slots=True)
+class OneOf(CallValue):
+    """One of a few objects from outside, or None, that data has chosen (few_objects.py): that of ``objects`` whose
+    number ``code`` is, which a choice hands out."""
+
+    objects: dict[int, Value] = field(default_factory=dict)
+    code: Value = field(default_factory=Value)
+
+    @property
+    def items(self) -> list[Value]:
+        """What loops carry of it."""
+        return [self.code]
+
+
+@dataclass(eq=False, slots=True)
 class CellRow(CallValue):
     """A list that stands in another one, ``of``, whose items are cells (cells.py), at ``place``."""
 
@@ -681,99 +684,6 @@ class UnreadValue(Value):
 
 def is_gone(value: Value) -> bool:
     return isinstance(value, GoneValue)
-
-
-# Names of types that say little to those who never made one.
-_PLAIN_NAMES = {
-    BuiltinFunctionType: "builtin function",
-    WrapperDescriptorType: "builtin method",
-    MethodDescriptorType: "builtin method",
-    MethodWrapperType: "builtin method",
-    NoneType: "None",
-    type(np._NoValue): "np._NoValue",
-    np.ufunc: "ufunc",
-}
-_NO_ARTICLE = ("None", "np._NoValue")
-
-
-def type_name(cls: type) -> str:
-    """The name of a type, in words where it is one of Python's own making."""
-    return _PLAIN_NAMES.get(cls) or cls.__name__.replace("_iterator", " iterator").lstrip("_") or cls.__name__
-
-
-def callable_name(target: Any) -> str:
-    """The name of a callable: a bound method of compiled code by its type's."""
-    name = getattr(target, "__qualname__", None)
-    return str(name) if name is not None else type_name(type(target))
-
-
-def a_kind(value: Value) -> str:
-    """The kind name of a value with its article."""
-    name = kind_name(value)
-    if name in _NO_ARTICLE:
-        return name
-    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
-
-
-def kind_name(value: Value) -> str:
-    """What reasons for breaks call a value: the name of its Python type as far as it is known."""
-    match value:
-        case LazyValue():
-            return type_name(type(value.concrete))
-        case TextValue():
-            return type(value.text).__name__
-        case ConstantValue():
-            return type_name(type(value.value))
-        case SequenceValue():
-            return value.kind.__name__
-        case ListValue():
-            return "list"
-        case NestedValue():
-            return "list" if value.layout[0] == "l" else "tuple"
-        case ObjectValue() | InstanceValue() | RecordValue() | ListedObject():
-            return type_name(value.cls)
-        case ArrayValue():
-            return "NumPy scalar" if value.node.array_type.scalar else "array"
-        case ResultValue():
-            return f"{value.kind.__name__} that the program computes"
-        case CharacterValue() | FormattedValue():
-            return "str"
-        case EitherValue():
-            return "number that is Python's or NumPy's"
-        case DictViewValue():
-            return f"dict_{value.name}"
-    return type(value).__name__.removesuffix("Value").lower() or "object"
-
-
-def python_type(value: Value) -> type:
-    """type(value)."""
-    match value:
-        case ArrayValue():
-            type_ = value.node.array_type
-            return type_.dtype.type if type_.scalar else np.ndarray
-        case NumberValue():
-            return {"int": int, "float": float, "bool": bool}[kind_of(value.expr)]
-        case ConstantValue():
-            return type(value.value)
-        case SequenceValue():
-            return value.kind
-        case ComplexValue():
-            return complex
-        case DictValue():
-            return dict
-        case DictViewValue():
-            return type(getattr({}, value.name)())
-        case ObjectValue() | InstanceValue() | RecordValue() | ListedObject():
-            return value.cls
-        case RangeValue():
-            return range
-        case SliceValue():
-            return slice
-        case FunctionValue():
-            return FunctionType
-        case MethodValue():
-            return MethodType
-    raise Break("unsupported-value", kind_name(value))
 
 
 def object_key(value: Value) -> object:

@@ -137,9 +137,7 @@ class ArrayBuilder(VectorBuilder):
         else:
             raise NotCompiled("a constant")
 
-    def append_number(
-        self, tags: Sequence[Operand], table_at: int, target: List, number: Number, frame: Frame
-    ) -> None:
+    def append_number(self, tags: Sequence[Operand], table_at: int, target: List, number: Number, frame: Frame) -> None:
         """Append a Python number: a new object, or the one with its tag."""
         words: list[Value] = [target.value, self.constant(INT64, PYTHON_TYPES[number.kind])]
         name = "append"
@@ -150,9 +148,7 @@ class ArrayBuilder(VectorBuilder):
             words += [table.value, self.number(tags[0], frame).value]
         self.helper(name, (*words, number.value), failure=abi.RETURNED_FAILED)
 
-    def append_object(
-        self, name: str, target: List, index: int, frame: Frame, what: Sequence[Value | Memref]
-    ) -> None:
+    def append_object(self, name: str, target: List, index: int, frame: Frame, what: Sequence[Value | Memref]) -> None:
         """Append what is in a register: the object that it is, or a new one, which it is from now on."""
         value = self.register(index, frame)
         before = origin_of(value)

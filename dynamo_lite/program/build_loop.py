@@ -456,9 +456,7 @@ class _Builder(DrawBuilder):
             if isinstance(one, Memref) or one.number is None
         }
         lasts = tuple(handed_out.items())
-        self.nodes.append(
-            Range(index, start.value, by.value, last, nodes, phis, lasts, goes_on, outermost, bounds)
-        )
+        self.nodes.append(Range(index, start.value, by.value, last, nodes, phis, lasts, goes_on, outermost, bounds))
         results = [self.after(final, handed_out) for final in finals]
         for place, number in lengths.items():
             array, length = results[place - 1], results[number - first_number + len(loop.carried)]

@@ -65,6 +65,8 @@ def spliced(expression: Code, consuming: CodeType) -> Code | None:
                 add(instr, (_EXPRESSION, behind))
             else:
                 add(instr, (place, target) if body <= target < exit_ else (_CONSUMER, target))
+        if consumer.instrs[exit_ - 1].op != "JUMP":  # each iteration ends in a `break`
+            add(Instr("JUMP", None, 0, instrs[place].position), (_CONSUMER, exit_))
 
     for instr in instrs[:header]:
         if instr.op == "MAKE_CELL":

@@ -71,6 +71,9 @@ def _straight(
     allocs = [_in_c_order(step) for step in schedule.steps if isinstance(step, Alloc)]
     saves = [step for step in schedule.steps if isinstance(step, Save)]
     steps: list[Step] = [step for step in schedule.steps if not isinstance(step, Alloc | Save)]
+    if of_arrays:
+        kept = _kept(steps, schedule.outputs)
+        steps = [_copying(step, kept) if isinstance(step, Cond) else step for step in steps]
     if not steps or not all(map(_is_plain, allocs)):
         return None
     segment = _Segment(schedule, types, allocs, of_arrays)
@@ -443,6 +446,54 @@ def _makes(way: Schedule, place: int) -> bool:
             register = sources[register]
         roots.append(register)
     return roots[place] in made and roots.count(roots[place]) == 1
+
+
+def _kept(steps: Sequence[Step], outputs: Sequence[Operand]) -> set[int]:
+    """The registers that are handed out, or show what is written."""
+    sources = {step.dst: step.src for step in steps if isinstance(step, View)}
+    kept = [output.index for output in outputs if isinstance(output, Reg)]
+    for step in steps:
+        match step:
+            case Map():
+                kept += [out for out, into in zip(step.outs, step.into, strict=True) if into]
+            case Cond():
+                written = (step.operands[place] for place in {*step.then.written, *step.orelse.written})
+                kept += [one.index for one in written if isinstance(one, Reg)]
+    for register in kept:  # grows
+        if register in sources:
+            kept.append(sources[register])
+    return set(kept)
+
+
+def _copying(step: Cond, kept: set[int]) -> Cond:
+    """A choice that does nothing but hand out arrays that are there already, as one between copies of them, where they
+    are only read."""
+    ways = step.then, step.orelse
+    if any(way.steps or way.n_registers > way.n_inputs for way in ways) or not kept.isdisjoint(step.dsts):
+        return step
+    sizes = tuple(dict.fromkeys(dim for type_ in step.types for dim in type_.shape if is_symbolic(dim)))
+    first = len(step.operands)
+    names: dict[Scalar, Symbol] = {dim: Symbol(f".size{i}", "int", first + i) for i, dim in enumerate(sizes)}
+    then, orelse = (_handing_copies(way, step.types, names) for way in ways)
+    return replace(step, then=then, orelse=orelse, operands=(*step.operands, *sizes))
+
+
+def _handing_copies(way: Schedule, types: Sequence[ArrayType], sizes: dict[Scalar, Symbol]) -> Schedule:
+    """A branch without steps that hands out copies of its arrays, whose sizes go in behind all else."""
+    first = way.n_inputs + len(sizes)
+    copies: list[Step] = []
+    outputs = list(way.outputs)
+    for place, type_ in enumerate(types):
+        output = outputs[place]
+        if isinstance(output, Reg) and not type_.scalar:
+            shape = tuple(sizes.get(dim, dim) for dim in type_.shape)
+            outputs[place] = Reg(first + len(copies))
+            kernel = Kernel((type_.dtype,), (), (0,))
+            copies.append(Map(kernel, (output,), shape, (first + len(copies),), (False,), (False,)))
+    symbols, n_registers = (*way.symbols, *sizes.values()), first + len(copies)
+    return replace(
+        way, n_inputs=first, n_registers=n_registers, symbols=symbols, steps=tuple(copies), outputs=tuple(outputs)
+    )
 
 
 def _results(kernel: Kernel) -> list[DType]:

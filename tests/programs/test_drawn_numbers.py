@@ -69,7 +69,6 @@ def shuffled(g: Any, x: Any) -> Any:
     return y[0]
 
 
-
 def looping(call: str) -> Callable[..., Any]:
     """A loop around a call."""
     space: dict[str, Any] = {"np": np, "shuffled": shuffled}

@@ -20,19 +20,9 @@ from dataclasses import field
 from typing import Any, NoReturn
 
 from dynamo_lite.capture.branches.arms import check_sizes, declining_way
-from dynamo_lite.capture.branches.choices import (
-    GoesOn,
-    Merge,
-    Refuse,
-    as_number,
-    as_number_here,
-    break_,
-    data_condition,
-    merge_of,
-    narrowed,
-    none_condition,
-)
+from dynamo_lite.capture.branches.choices import GoesOn, Merge, Refuse, as_number, break_, merge_of
 from dynamo_lite.capture.branches.compound import ends_of_condition
+from dynamo_lite.capture.branches.conditions import as_number_here, data_condition, narrowed, none_condition
 from dynamo_lite.capture.branches.sameness import cells_of_others, find_changed, mutable_state, reachable
 from dynamo_lite.capture.lists.object_lists import convert_all, is_eligible, try_objects
 from dynamo_lite.capture.loops.candidates import is_long, roll, share

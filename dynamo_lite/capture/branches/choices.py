@@ -17,11 +17,10 @@ from dataclasses import field
 from functools import partial
 from typing import ClassVar, NoReturn, TypeAlias
 
-import numpy as np
-
 from dynamo_lite import ops
 from dynamo_lite.capture.branches.aliases import note_aliases, tuples_in
 from dynamo_lite.capture.branches.arms import stay_small
+from dynamo_lite.capture.branches.few_objects import code_of, objects_of, one_of
 from dynamo_lite.capture.branches.sameness import (
     alike_but_for_extents,
     is_one_object,
@@ -31,7 +30,7 @@ from dynamo_lite.capture.branches.sameness import (
     unchanged,
 )
 from dynamo_lite.capture.branches.stand_ins import stand_in_node
-from dynamo_lite.capture.calls import numpy_rules
+from dynamo_lite.capture.kinds import a_kind
 from dynamo_lite.capture.lists.holdings import agree, with_node
 from dynamo_lite.capture.loops.plan import LoopKey
 from dynamo_lite.capture.machine import Machine
@@ -39,7 +38,6 @@ from dynamo_lite.capture.numbers.complex_numbers import parted
 from dynamo_lite.capture.numbers.numbers import as_scalar
 from dynamo_lite.capture.numbers.words import number_words
 from dynamo_lite.capture.objects.aggregates import Object, has_items, is_like, is_object, with_items
-from dynamo_lite.capture.objects.places import grown_length
 from dynamo_lite.capture.region import MAX_YIELDS, close_branches
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import (
@@ -50,16 +48,15 @@ from dynamo_lite.capture.value import (
     ComplexValue,
     ConstantValue,
     EitherValue,
-    FewValue,
     LazyValue,
     ListedObject,
     ListValue,
     NumberValue,
+    OneOf,
     Picked,
     RecordValue,
     SequenceValue,
     Value,
-    a_kind,
     computed_number,
     is_made_after,
     is_single,
@@ -71,15 +68,11 @@ from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import (
     Scalar,
-    ScalarOp,
     is_scalar,
     is_symbolic,
     kind_of,
     make,
-    negate,
-    simplify,
     symbols_of,
-    terms_of,
 )
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.parameters import is_supported
@@ -148,6 +141,14 @@ def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value
     if known is not None:  # inside of another choice by the same condition
         return operate(value.first if known else value.second)
     return either_way(machine, value.condition, lambda: operate(value.first), lambda: operate(value.second))
+
+
+def pick(machine: Machine, condition: Scalar, first: Value, second: Value) -> Value:
+    """`first`, which is there already, where the condition holds, else `second`."""
+    merge = merge_of(machine.tracer, break_, *_empty(machine.tracer, condition))
+    found = merge.value("a value", (first, second), (True, True))
+    merge.close(condition)
+    return found
 
 
 def split_each(machine: Machine, value: EitherValue, act: Callable[[Value], object]) -> None:
@@ -236,12 +237,12 @@ def _differ_in_extents(merge: Merge, first: Value, second: Value) -> bool:
 def as_number(tracer: Tracer, region: Region, goes_on: GoesOn) -> Scalar:
     """A condition as a number of the branch that has it."""
     tracer.regions.append(region)
-    number = _number_of(tracer, goes_on)
+    number = number_of_condition(tracer, goes_on)
     tracer.regions.pop()
     return number
 
 
-def _number_of(tracer: Tracer, condition: GoesOn) -> Scalar:
+def number_of_condition(tracer: Tracer, condition: GoesOn) -> Scalar:
     """A condition as a number of the graph at hand."""
     if not isinstance(condition, Node):
         return condition
@@ -276,7 +277,8 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
         merge.close(value.condition)
         return None if either is None else parts_of(tracer, either)
     is_listed = isinstance(value, ListedObject) and has_items(value)
-    if value is not None and (is_listed or _is_numpy_scalar(value) or _is_tuple_of_scalars(tracer, value)):
+    is_made = isinstance(value, ArrayValue) and value.number is None
+    if value is not None and (is_listed or is_made or _is_tuple_of_scalars(tracer, value)):
         return ConstantValue(None, True), value, None
     number = None if value is None else as_scalar(value)
     kept = isinstance(value, SequenceValue) and value.kind is tuple and value.source is not None
@@ -336,11 +338,13 @@ def _is_of(value: Value | None, region: Region) -> bool:
     return bool(symbols_of(number) & {symbol.name for symbol in yielded})
 
 
-def are_like(one: Value, other: Value) -> bool:
+def are_like(tracer: Tracer, one: Value, other: Value) -> bool:
     """Whether two parts are of one type, so that a loop or a choice can hand out either."""
     one, other = ((value.known or value) if isinstance(value, LazyValue) else value for value in (one, other))
     if has_items(one) and has_items(other):
-        return is_like(one, other) and all(map(are_like, one.items, other.items))  # type: ignore[attr-defined]
+        return is_like(one, other) and all(map(partial(are_like, tracer), one.items, other.items))  # type: ignore
+    if isinstance(one, ArrayValue) and isinstance(other, ArrayValue):
+        return types_agree(tracer, one.node.array_type, other.node.array_type)
     return _alike(one, other) or same(one, other)
 
 
@@ -430,6 +434,13 @@ class Merge:
             self.nodes.append((first.node, second.node))
             self.arrays.append(ListValue(None, first.node, first.holding))
             return self.arrays[-1]
+        objects, others = objects_of(self.tracer, first), objects_of(self.tracer, second)
+        if objects is not None and others is not None:
+            codes = code_of(self.tracer, first), code_of(self.tracer, second)
+            code = NumberValue(None, codes[0])
+            if codes[0] != codes[1]:
+                self.scalars.append((code, self.number(*codes)))
+            return one_of(objects | others, code)
         if self.goes_by_items(first, second):
             self.gone += filter(is_object, (first, second))
             pairs = zip(first.items, second.items, strict=True)  # type: ignore[attr-defined]
@@ -480,7 +491,7 @@ class Merge:
         for one, other in zip(first, second, strict=True):
             if one is None and other is None:
                 return None
-            if one is not None and other is not None and not are_like(one, other):
+            if one is not None and other is not None and not are_like(self.tracer, one, other):
                 return None
             if other is None and not _is_of(one, self.then):
                 other = one  # as good as any, and the same object if nothing takes its place
@@ -506,6 +517,8 @@ class Merge:
         assert value is not None
         while isinstance(value, EitherValue):
             value = value.second
+        if isinstance(value, OneOf):
+            return next(iter(value.objects.values()))
         if not isinstance(value, ArrayValue | ListValue):
             if has_items(value) or is_object(value):
                 items = [realise(self.tracer, item) for item in value.items]  # type: ignore[attr-defined]
@@ -576,9 +589,14 @@ class StraightMerge(Merge):
         return has_items(first) and has_items(second) and is_like(first, second)
 
     def parts(self, value: Value, region: Region) -> Parts | None:
-        """As elsewhere; an array may stand beside None, too."""
+        """As elsewhere; an array may stand beside None, too, and what has become of the two."""
         found = super().parts(value, region)
-        return (ConstantValue(None, True), value, None) if found is None and isinstance(value, ArrayValue) else found
+        if found is None and isinstance(value, ArrayValue):
+            return ConstantValue(None, True), value, None
+        if found is None and isinstance(value, EitherValue) and is_scalar(value.condition):
+            is_array = isinstance(value.first, ArrayValue) and _is_kept(value.second)
+            return (NumberValue(None, value.condition), value.first, value.second) if is_array else None
+        return found
 
     def one(self, first: Value, second: Value) -> Value | None:
         """As elsewhere; a number that either way computes anew is a new one."""
@@ -646,148 +664,23 @@ def merge_of(
     return StraightMerge(tracer, refuse, then, orelse, objects=objects)
 
 
-LENGTH: list[Callable[[Machine, ListValue], Value]] = []  # of object_lists.py, which this one is used by
-
-
-def data_condition(machine: Machine, value: Value) -> GoesOn | None:
-    """The truth of a value as a condition that only the run knows; None where capture decides it."""
-    tracer = machine.tracer
-    value = realise(tracer, value)
-    condition: Scalar
-    if isinstance(value, SequenceValue):
-        value = grown_length(tracer, value) or value
-    if isinstance(value, ListValue):
-        value = LENGTH[0](machine, value)
-    if isinstance(value, EitherValue):
-        value = split(machine, value, lambda one: _truth(machine, one))
-    if isinstance(value, ArrayValue) and not (type_ := value.node.array_type).scalar and {*type_.shape} <= {1}:
-        value = numpy_rules.get_item(machine, value, ConstantValue(None, (0,) * type_.ndim))  # the only element
-    if isinstance(value, NumberValue):
-        kind = kind_of(value.expr)
-        zero = 0.0 if kind == "float" else 0
-        condition = value.expr if kind == "bool" else ScalarOp("ne", "bool", (value.expr, zero))
-    elif isinstance(value, ArrayValue) and value.number is not None:
-        condition = value.number if kind_of(value.number) == "bool" else make("ne", value.number, 0)
-    elif isinstance(value, ArrayValue) and value.node.array_type.scalar:
-        dtype = value.node.array_type.dtype
-        if dtype.kind == "b":
-            return value.node
-        if dtype.kind not in "iufc":
-            return None
-        truth = numpy_rules.compare(machine, "!=", value, ConstantValue(None, 0))
-        return truth.node if isinstance(truth, ArrayValue) and truth.number is None else None
-    else:
-        return None
-    condition = simplify(condition)
-    if not is_symbolic(condition) or not tracer.varies(condition) or tracer.graph.facts.decide(condition) is not None:
-        return None
-    if tracer.requires(condition) or (tracer.may_promise(condition) and not _asks_where(condition)):
-        return None
-    return condition
-
-
-def _asks_where(value: object) -> bool:
-    """Whether a condition on an index asks where that stands (`i // 100 > 0`, `i % 10 == 9`), as it does for iterations
-    that differ: a promise that they do not would hold for this call alone."""
-    return is_scalar(value) and any(term.op in ("floordiv", "mod") for term in terms_of(value))  # type: ignore[arg-type]
-
-
-def as_number_here(machine: Machine, condition: GoesOn) -> Scalar:
-    """A condition on data as a number of the graph at hand."""
-    if not isinstance(condition, Node):
-        return condition
-    whole = numpy_rules.call_numpy(machine, np.int64, [ArrayValue(None, condition)], {})
-    number = numpy_rules.read_number(machine, whole, asked=True) if whole is not None else None
-    assert isinstance(number, NumberValue)
-    return ScalarOp("ne", "bool", (number.expr, 0))
-
-
 def is_none(value: Value) -> bool:
     return isinstance(value, ConstantValue) and value.value is None
 
 
-def none_condition(machine: Machine, value: Value) -> GoesOn | None:
-    """Whether a value that is one or the other is None, as a condition; None for another value."""
-    if isinstance(value, FewValue):
-        return make("eq", value.code, value.among.index(None)) if None in value.among else None
-    value = realise(machine.tracer, value)
-    if not isinstance(value, EitherValue):
-        return None
-    ways = is_none(value.first), is_none(value.second)
-    either = isinstance(value.first, EitherValue) or isinstance(value.second, EitherValue)
-    if not isinstance(value.condition, Value) and not either and ways[0] is not ways[1]:
-        condition: GoesOn = value.condition
-        return condition if ways[0] else simplify(negate(as_number_here(machine, condition)))
-    found = split(machine, value, partial(_is_none, machine))
-    return data_condition(machine, found) if not isinstance(found, ConstantValue) else bool(found.value)
-
-
-def _is_none(machine: Machine, value: Value) -> Value:
-    """Whether one of the values that something may be is None. NB: no function that holds itself, and the machine."""
-    value = realise(machine.tracer, value)
-    if isinstance(value, EitherValue):
-        return split(machine, value, partial(_is_none, machine))
-    return ConstantValue(None, is_none(value))
-
-
-def narrowed(value: Value | None, condition: GoesOn, truth: bool) -> Value | None:
-    """What a value is where a condition holds, or does not; None if that tells nothing."""
-    if not isinstance(value, EitherValue) or isinstance(value.condition, Value):
-        return None
-    if isinstance(condition, Node) or isinstance(value.condition, Node):
-        holds: bool | None = truth if value.condition is condition else None
-    elif value.condition == condition:
-        holds = truth
-    else:
-        holds = not truth if value.condition == simplify(negate(condition)) else None
-    return None if holds is None else value.first if holds else value.second
-
-
-def _truth(machine: Machine, value: Value) -> Value:
-    """bool(value) of one of two values, as a number of its branch."""
-    condition = data_condition(machine, value)
-    if condition is not None:
-        return NumberValue(None, _number_of(machine.tracer, condition))
-    number = as_scalar(value)
-    if number is None or is_symbolic(number):
-        break_("unsupported-operation", f"the truth of {a_kind(value)}")
-    return ConstantValue(None, bool(number))
-
-
-def _whole_of(tracer: Tracer, truth: Scalar) -> Scalar | None:
-    """The int that was read out of a bool NumPy scalar for its truth; None for other truths."""
-    if not isinstance(truth, ScalarOp) or truth.op not in ("ne", "eq") or truth.operands[1] != 0:
-        return None
-    for graph in (tracer.root, *(region.graph for region in tracer.regions)):
-        for node in graph.nodes:
-            of = node.args[0] if node.op == "scalar_number" and node.params["yields"][0] == truth.operands[0] else None
-            if isinstance(of, Node) and of.op == "scalar_cast":
-                (source,) = of.args
-                is_truth = isinstance(source, Node) and source.array_type.dtype.kind == "b"
-                one: Scalar = truth.operands[0]
-                return None if not is_truth else one if truth.op == "ne" else make("sub", 1, one)
-    return None
-
-
-def as_whole(machine: Machine, value: Value) -> Value:
-    """A truth that only the run knows as the int that it is equal to; any other value as it is."""
-    number, in_array = as_scalar(value), isinstance(value, ArrayValue) and value.number is None
-    if in_array and value.node.array_type.scalar and value.node.array_type.dtype.kind == "b":  # type: ignore[attr-defined]
-        whole = numpy_rules.call_numpy(machine, np.int64, [value], {})
-        assert whole is not None
-        return whole
-    if number is None or kind_of(number) != "bool" or not machine.tracer.varies(number):
-        return value
-    whole_number = _whole_of(machine.tracer, number)
-    if whole_number is not None:
-        return NumberValue(None, whole_number)
-    if not machine.tracer.regions:
-        return value
-    return choose(machine, number, ConstantValue(None, 1), ConstantValue(None, 0))
-
-
 __all__ = [
-    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside"),
-    *("break_", "choose", "data_condition", "either_way", "is_none", "may_choose", "merge_of", "narrowed"),
-    *("none_condition", "parts_of", "split", "split_each"),
+    *(
+        "GoesOn",
+        "Merge",
+        "Parts",
+        "Refuse",
+        "are_arrays_of_one_type",
+        "are_like",
+        "as_number",
+        "beside",
+        "break_",
+        "choose",
+        "either_way",
+    ),
+    *("is_none", "may_choose", "merge_of", "number_of_condition", "parts_of", "pick", "split", "split_each"),
 ]

@@ -20,7 +20,8 @@ from typing import NoReturn
 
 from dynamo_lite.capture.branches.arms import are_short, has_big_arrays, loops_around
 from dynamo_lite.capture.branches.branches import FEW_FORKS, CalleeWalk
-from dynamo_lite.capture.branches.choices import break_, data_condition, none_condition
+from dynamo_lite.capture.branches.choices import break_
+from dynamo_lite.capture.branches.conditions import data_condition, none_condition
 from dynamo_lite.capture.iteration.numbered import rounds_left
 from dynamo_lite.capture.loops.candidates import roll
 from dynamo_lite.capture.machine import Machine, Returned

@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     NamespaceValue,
     NumberValue,
     ObjectValue,
+    OneOf,
     RecordValue,
     RestValue,
     SequenceValue,
@@ -265,6 +266,8 @@ def parts(value: Value) -> list[Value | None]:
             return [*value.defaults, *value.kwdefaults.values(), *value.closure, *value.annotations]
         case SliceValue():
             return [value.start, value.stop, value.step]
+        case OneOf():
+            return list(value.objects.values())
     return []
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import math
 import random
 import sys
 import types
@@ -21,18 +20,20 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import scopes, text_methods
-from dynamo_lite.capture.branches.choices import as_whole, choose, data_condition, first_either, may_choose, split
+from dynamo_lite.capture.branches.choices import first_either, split
+from dynamo_lite.capture.branches.conditions import as_whole
 from dynamo_lite.capture.calls import draws, numpy_rules
 from dynamo_lite.capture.calls.folding import python_result
 from dynamo_lite.capture.calls.supers import super_of
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import length
-from dynamo_lite.capture.handlers.control import known_truth, truth_of
+from dynamo_lite.capture.handlers.control import truth_of
 from dynamo_lite.capture.iteration import consumers
 from dynamo_lite.capture.iteration.consuming import as_loop
 from dynamo_lite.capture.iteration.iterators import drain, extend, iterate, iterate_part, known_length
 from dynamo_lite.capture.iteration.numbered import CALL
+from dynamo_lite.capture.kinds import a_kind, callable_name, kind_name, python_type
 from dynamo_lite.capture.lists import cells, lists, object_lists
 from dynamo_lite.capture.lists.searches import index_of, insert, remove
 from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
@@ -51,7 +52,6 @@ from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
-    CallValue,
     CharacterValue,
     ComplexValue,
     ConstantValue,
@@ -71,13 +71,9 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
-    a_kind,
-    callable_name,
-    kind_name,
-    python_type,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_record, wrap
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import ScalarOp, kind_of, make
 
 Args = list[Value]
 Kwargs = dict[str, Value]
@@ -276,7 +272,7 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
         match name, len(args):
             case (("keys" | "values" | "items"), 0):
                 return DictViewValue(None, owner, name)
-            case ("get" | "setdefault"), 1 | 2:
+            case (("get" | "setdefault"), 1 | 2):
                 key = as_constant(machine, args[0])
                 if key in owner.items:
                     return owner.items[key]
@@ -382,6 +378,11 @@ def _iter(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return iterate(machine, only(args, kwargs))
 
 
+def is_line(value: Value) -> TypeGuard[ArrayValue]:
+    """Whether a builtin that goes over `value` meets the elements of an array, one after the other."""
+    return isinstance(value, ArrayValue) and value.node.array_type.ndim == 1
+
+
 def _is_long_row(machine: Machine, value: Value) -> bool:
     """Whether it is an array of one axis, too long to be known by its elements, in a loop; a short one's length is
     guarded."""
@@ -389,7 +390,7 @@ def _is_long_row(machine: Machine, value: Value) -> bool:
     if not isinstance(value, ArrayValue) or value.node.array_type.scalar or not value.node.array_type.ndim:
         return False
     length = known_length(machine.tracer, value)
-    return length is None and machine.tracer.in_loop and _is_line(value)
+    return length is None and machine.tracer.in_loop and is_line(value)
 
 
 def _make_sequence(kind: type) -> Rule:
@@ -654,94 +655,6 @@ def is_number(value: Value) -> bool:
     return is_number or (isinstance(value, ArrayValue) and value.node.array_type.scalar)
 
 
-def _better(machine: Machine, compare: str, item: Value, best: Value) -> Value:
-    """`item` if it compares so with `best`, which came before it; inside of a loop, which may choose."""
-    truth = operators.compare(machine, compare, item, best)
-    condition = data_condition(machine, truth)
-    if condition is not None:
-        return choose(machine, condition, item, best)
-    return item if known_truth(machine, truth) else best
-
-
-def _is_line(value: Value) -> TypeGuard[ArrayValue]:
-    """Whether a builtin that goes over `value` meets the elements of an array, one after the other."""
-    return isinstance(value, ArrayValue) and value.node.array_type.ndim == 1
-
-
-def _reduced(machine: Machine, function: Any, array: ArrayValue) -> Value:
-    result = numpy_rules.call_numpy(machine, function, [array], {})
-    if result is None:
-        raise Break("loop-over-unknown-iterator", "an array")
-    return result
-
-
-def _extreme_of_line(machine: Machine, name: str, array: ArrayValue) -> Value:
-    """max(array). NB: what Python finds depends on where a NaN stands: there the program declines. Of equal zeros it is
-    the first one, as of np.argmax, which a loop asks; elsewhere the program declines there, too."""
-    dtype = array.node.array_type.dtype
-    is_in_loop = dtype.kind == "f" and (machine.tracer.in_loop or machine.tracer.peeling)
-    result = _reduced(machine, getattr(np, f"arg{name}" if is_in_loop else name), array)
-    if is_in_loop:
-        result = numpy_rules.get_item(machine, array, result)
-    if dtype.kind == "f":
-        number = as_scalar(numpy_rules.read_number(machine, result, asked=True) or result)
-        if number is None:
-            raise Break("loop-over-unknown-iterator", "an array")
-        machine.tracer.require(ScalarOp("ge", "bool", (number, -math.inf)))
-        if not is_in_loop:
-            machine.tracer.require(ScalarOp("ne", "bool", (number, 0.0)))
-    elif dtype.kind not in "iub":
-        raise Break("loop-over-unknown-iterator", "an array")
-    return result
-
-
-def _make_extremum(name: str) -> Rule:
-    compare, function = ("<", min) if name == "min" else (">", max)
-
-    of, by = (getattr(consumers, f"{'least' if name == 'min' else 'greatest'}_{kind}") for kind in ("of", "by"))
-    steps = consumers.number, consumers.found
-
-    def extremum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        is_one = len(args) == 1 and kwargs.keys() <= {"key"}
-        if is_one and not kwargs and _is_line(args[0]):
-            return _extreme_of_line(machine, name, args[0])
-        loop = as_loop(machine, by if kwargs else of, args[0], *steps, *kwargs.values()) if is_one else None
-        if loop is not None:
-            return loop
-        if kwargs:
-            raise Break("python-call", name)
-        items = args if len(args) > 1 else drain(machine, only(args, kwargs))
-        items = [machine.realised(item) for item in items]
-        scalars = [as_scalar(item) for item in items]
-        integers = all(scalar is not None and kind_of(scalar) == "int" for scalar in scalars)
-        if items and all(map(is_number, items)) and not integers and may_choose(machine, items):
-            best = items[0]
-            for item in items[1:]:
-                best = _better(machine, compare, item, best)
-            return best
-        if not items or any(scalar is None for scalar in scalars):
-            raise Break("python-call", name)
-        if any(is_symbolic(scalar) for scalar in scalars) and all(
-            kind_of(s) == "int" for s in scalars if s is not None
-        ):
-            best = items[0]
-            for item in items[1:]:
-                expr = ScalarOp(name, "int", (as_scalar(best), as_scalar(item)))  # type: ignore[arg-type]
-                best = not_too_long(NumberValue(None, expr, CallValue(None, function, [best, item])))
-            return best
-        best = items[0]
-        for item in items[1:]:
-            if known_truth(machine, operators.compare(machine, compare, item, best)):
-                best = item
-        return best
-
-    return extremum
-
-
-RULES[min] = _make_extremum("min")
-RULES[max] = _make_extremum("max")
-
-
 def _breaks_with(reason: str, *callables: Any) -> None:
     """Have calls of builtin functions break the graph, each under its name."""
     for one in callables:
@@ -752,7 +665,7 @@ def _breaks_with(reason: str, *callables: Any) -> None:
         rule(one)(refuse)
 
 
-_breaks_with("c-function", next, filter, sorted, id, hash, repr, str, format, vars, dir, open, input)
+_breaks_with("c-function", filter, sorted, id, hash, repr, str, format, vars, dir, open, input)
 _breaks_with("c-function", setattr, delattr)
 _breaks_with("frame-introspection", locals, globals, eval, exec, breakpoint, builtins.__import__, sys._getframe)
 
@@ -762,32 +675,6 @@ def _super(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if kwargs or len(args) not in (0, 2):
         raise Break("c-function", "super")
     return super_of(machine, *args)
-
-
-_ANY: Any = consumers.any_of
-_ALL: Any = consumers.all_of
-
-
-def _search(wanted: bool) -> Rule:
-    """any or all: goes on to the first item whose truth is `wanted`."""
-
-    def search(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        if len(args) == 1 and _is_line(args[0]):
-            found = _reduced(machine, np.any if wanted else np.all, args[0])
-            whole = numpy_rules.call_numpy(machine, np.int64, [found], {}) or found  # Python's answer is no NumPy bool
-            number = as_scalar(numpy_rules.read_number(machine, whole, asked=True) or whole)
-            if number is not None:
-                return NumberValue(None, ScalarOp("ne", "bool", (number, 0)))
-        value, function = only(args, kwargs), _ANY if wanted else _ALL
-        loop = as_loop(machine, function, value)
-        if loop is not None:
-            return loop
-        return machine.call_python(function, constant(function), [iterate(machine, value)], {})
-
-    return search
-
-
-RULES[any], RULES[all] = _search(True), _search(False)
 
 
 @rule(warnings.warn, warnings.warn_explicit)

@@ -15,9 +15,10 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture.branches.choices import first_either, split
 from dynamo_lite.capture.calls import numpy_rules
+from dynamo_lite.capture.kinds import callable_name
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.state import Drawn
-from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, ObjectValue, Value, callable_name
+from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, ObjectValue, Value
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import is_symbolic, kind_of, make
 from dynamo_lite.graph.types import GENERATOR

@@ -15,25 +15,17 @@ from dynamo_lite import ops
 from dynamo_lite.capture.arrays import masks
 from dynamo_lite.capture.arrays.contiguity import is_packed
 from dynamo_lite.capture.arrays.written import is_loop_result, root_of
-from dynamo_lite.capture.branches.choices import as_number_here, data_condition
+from dynamo_lite.capture.branches.conditions import as_number_here, data_condition
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.call_rules import Args, Kwargs, Rule, call, only, rule
 from dynamo_lite.capture.calls.folding import python_result
 from dynamo_lite.capture.handlers.containers import get_item, set_item
 from dynamo_lite.capture.handlers.operators import compare
+from dynamo_lite.capture.kinds import a_kind
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers.numbers import as_scalar, number_binary
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.value import (
-    ArrayValue,
-    Break,
-    ConstantValue,
-    NumberValue,
-    SequenceValue,
-    SliceValue,
-    Value,
-    a_kind,
-)
+from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, NumberValue, SequenceValue, SliceValue, Value
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import is_symbolic, kind_of, make
 from dynamo_lite.ops.shapes import broadcast

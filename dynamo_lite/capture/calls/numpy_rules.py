@@ -21,6 +21,7 @@ from dynamo_lite.capture.arrays.short_axes import fix_short_axes
 from dynamo_lite.capture.arrays.temporaries import are_exchanged
 from dynamo_lite.capture.arrays.written import is_loop_result, note_written, root_of
 from dynamo_lite.capture.iteration.consumers import numbers_of
+from dynamo_lite.capture.kinds import a_kind
 from dynamo_lite.capture.lists import whole_lists
 from dynamo_lite.capture.lists.list_arrays import array_of_numbers
 from dynamo_lite.capture.lists.rows import filled_array, length_of_part
@@ -48,7 +49,6 @@ from dynamo_lite.capture.value import (
     SizesDiffer,
     SliceValue,
     Value,
-    a_kind,
     computed_number,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup, int_from_outside

@@ -11,12 +11,14 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import generic_attributes, own_attribute
+from dynamo_lite.capture.branches.conditions import not_none
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.supers import super_attribute
+from dynamo_lite.capture.kinds import a_kind
 from dynamo_lite.capture.lists import listed_objects
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.numbers import complex_operators
-from dynamo_lite.capture.objects import instances, places, records
+from dynamo_lite.capture.objects import few_attributes, instances, places, records
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Frame
 from dynamo_lite.capture.value import (
@@ -33,13 +35,13 @@ from dynamo_lite.capture.value import (
     NullValue,
     NumberValue,
     ObjectValue,
+    OneOf,
     RangeValue,
     RecordValue,
     SequenceValue,
     SliceValue,
     SuperValue,
     Value,
-    a_kind,
     computed_number,
     lazy,
 )
@@ -97,6 +99,10 @@ def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
         listed_objects.set_attribute(machine, owner, instr.arg, frame.stack[-2])
         del frame.stack[-2:]
         return
+    if instr.op == "STORE_ATTR" and isinstance(owner, OneOf):
+        few_attributes.set_attribute(machine, owner, instr.arg, frame.stack[-2], get_attribute)
+        del frame.stack[-2:]
+        return
     if instr.op == "DELETE_ATTR" or not isinstance(owner, ObjectValue | InstanceValue):
         raise Break("side-effect-attribute", instr.arg)
     if isinstance(owner, InstanceValue):
@@ -115,6 +121,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
     if _changes(owner, name) and is_changed_unread(machine.tracer, owner):
         return MethodValue(None, ConstantValue(None, None), owner, name)
     owner = realise(machine.tracer, owner)
+    if not hasattr(None, name):
+        owner = not_none(machine, owner)
     match owner:
         case ArrayValue():
             return numpy_rules.array_attribute(machine, owner, name)
@@ -138,6 +146,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return _object_attribute(machine, owner, name)
         case ListedObject():
             return listed_objects.get_attribute(machine, owner, name)
+        case OneOf():
+            return few_attributes.get_attribute(machine, owner, name, get_attribute)
         case InstanceValue():
             return _instance_attribute(machine, owner, name)
         case SuperValue():

@@ -9,11 +9,13 @@ from typing import Any
 
 from dynamo_lite import ops
 from dynamo_lite.capture.branches.choices import choose, either_way, is_none, split, split_each
+from dynamo_lite.capture.branches.conditions import not_none
 from dynamo_lite.capture.branches.sameness import reachable, types_agree
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iteration.iterators import drain
+from dynamo_lite.capture.kinds import a_kind, kind_name
 from dynamo_lite.capture.lists import cells, columns, lists, object_lists, outside_items, rows
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers.numbers import as_operand, as_scalar, holds
@@ -43,9 +45,7 @@ from dynamo_lite.capture.value import (
     SliceValue,
     TextValue,
     Value,
-    a_kind,
     computed_number,
-    kind_name,
 )
 from dynamo_lite.capture.wrap import is_changed_unread, layout_of, realise
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
@@ -320,6 +320,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
     if type(index) is ConstantValue and isinstance(container, _BY_PARTS) and type(index.value) is slice:
         known = index.value  # from 3.14 a slice of constants is a constant, which other containers may keep
         index = SliceValue(None, *(ConstantValue(None, part) for part in (known.start, known.stop, known.step)))
+    container = not_none(machine, container)
     match container:
         case ArrayValue():
             return numpy_rules.get_item(machine, container, _as_index(machine, index))

@@ -13,12 +13,15 @@ import numpy as np
 
 from dynamo_lite.capture import scopes
 from dynamo_lite.capture.branches.arms import BY_TRUTH, declining_way, raising_way
-from dynamo_lite.capture.branches.choices import as_number_here, data_condition, is_none
+from dynamo_lite.capture.branches.choices import is_none
+from dynamo_lite.capture.branches.conditions import as_number_here, data_condition
+from dynamo_lite.capture.branches.few_objects import has_truth, is_true, number_of_none, truth_of_one
 from dynamo_lite.capture.branches.forks import fork, may_fork
 from dynamo_lite.capture.calls.numpy_rules import MAX_READ
 from dynamo_lite.capture.iteration.consuming import gathered
 from dynamo_lite.capture.iteration.iterators import go_on_with, iterate, next_item
 from dynamo_lite.capture.iteration.numbered import are_private, goes_over_grown, is_numbered, know_texts
+from dynamo_lite.capture.kinds import a_kind
 from dynamo_lite.capture.lists import object_lists
 from dynamo_lite.capture.loops.candidates import header_behind, plan_of, roll, stays_loop
 from dynamo_lite.capture.loops.entries import for_numbered
@@ -47,13 +50,13 @@ from dynamo_lite.capture.value import (
     NullValue,
     NumberValue,
     ObjectValue,
+    OneOf,
     RaisedValue,
     RangeValue,
     RestValue,
     SequenceValue,
     SliceValue,
     Value,
-    a_kind,
 )
 from dynamo_lite.capture.wrap import class_lookup
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate, product, simplify
@@ -96,12 +99,12 @@ def known_truth(machine: Machine, value: Value) -> bool:
             raise Break("data-dependent-branch", source_text(machine.tracer.frames[-1]))
         case FunctionValue() | SliceValue() | CellValue() | MethodValue():
             return True
-        case ObjectValue() | InstanceValue() | ListedObject():
-            if isinstance(value, ObjectValue):
-                assert value.source is not None
-                machine.tracer.state_class("type_version", value.source, value.cls)
-            if not any(name in vars(base) for base in value.cls.__mro__ for name in ("__bool__", "__len__")):
-                return True
+        case ObjectValue() if is_true(machine.tracer, value):
+            return True
+        case InstanceValue() | ListedObject() if not has_truth(value.cls):
+            return True
+        case OneOf() if (truth := truth_of_one(machine.tracer, value)) is not None:
+            return machine.tracer.relate(truth)
     raise Break("unsupported-operation", f"the truth of {a_kind(value)}")
 
 
@@ -174,7 +177,8 @@ def pop_jump_if_false(machine: Machine, frame: Frame, instr: Instr) -> None:
 def _is_none(machine: Machine, value: Value) -> bool:
     if type(value) is Value:
         return False  # its exact type is guarded, and is not NoneType
-    if isinstance(value, EitherValue) and (is_none(value.first) or is_none(value.second)):
+    is_open = isinstance(value, OneOf) and number_of_none(value) is not None
+    if is_open or (isinstance(value, EitherValue) and (is_none(value.first) or is_none(value.second))):
         raise Break("data-dependent-branch", source_text(machine.tracer.frames[-1]))
     return is_none(value)
 

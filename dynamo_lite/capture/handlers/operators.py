@@ -9,11 +9,14 @@ from typing import TypeGuard
 
 import numpy as np
 
-from dynamo_lite.capture.branches.choices import as_number_here, as_whole, is_none, none_condition, split, split_each
+from dynamo_lite.capture.branches.choices import is_none, split, split_each
+from dynamo_lite.capture.branches.conditions import as_number_here, as_whole, none_condition, not_none
+from dynamo_lite.capture.branches.few_objects import code_of, is_the_one, objects_of
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.folding import check_items, is_small, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.iteration.iterators import extend
+from dynamo_lite.capture.kinds import a_kind, python_type
 from dynamo_lite.capture.lists import listed_objects, lists, object_lists
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import complex_operators
@@ -28,6 +31,7 @@ from dynamo_lite.capture.numbers.numbers import (
 )
 from dynamo_lite.capture.numbers.weak_numbers import one_scalar
 from dynamo_lite.capture.objects.aggregates import LONGEST
+from dynamo_lite.capture.objects.few_attributes import look_at
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.texts import compare_characters, is_among
@@ -47,13 +51,12 @@ from dynamo_lite.capture.value import (
     ListValue,
     NumberValue,
     ObjectValue,
+    OneOf,
     RangeValue,
     ResultValue,
     SequenceValue,
     Value,
-    a_kind,
     is_single,
-    python_type,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup, is_changed_unread, realise
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
@@ -117,6 +120,12 @@ def binary_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.push(inplace(machine, op[:-1], lhs, rhs) if op.endswith("=") else binary(machine, op, lhs, rhs))
 
 
+def _is_numeric(value: Value) -> bool:
+    """Whether no operator takes it and None."""
+    is_array = isinstance(value, ArrayValue) and value.node.array_type.dtype.kind in "biufc"
+    return is_array or as_scalar(value) is not None
+
+
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs."""
     # NB: an int computed from a loop's may be an index: the next segment, which has it as an argument, slices by it.
@@ -124,6 +133,8 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     lhs, rhs = (numpy_rules.read_result(machine, operand, ints) for operand in (lhs, rhs))
     if op != "**":  # which has short cuts for some numbers of Python's
         lhs, rhs = _beside_arrays(machine, lhs, rhs)
+    if _is_numeric(lhs) or _is_numeric(rhs):
+        lhs, rhs = not_none(machine, lhs), not_none(machine, rhs)
     if isinstance(lhs, EitherValue):
         return split(machine, lhs, lambda one: binary(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
@@ -189,6 +200,7 @@ def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
 def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """The result of `lhs op= rhs`: an array is changed in place, other values are as for lhs op rhs."""
     if _may_be_array(lhs):
+        lhs = not_none(machine, lhs)
         if op != "**":
             rhs = _beside_arrays(machine, lhs, rhs)[1]
         either = lhs if isinstance(lhs, EitherValue) else rhs
@@ -262,9 +274,7 @@ def _are_numpy_numbers(lhs: Value, rhs: Value) -> bool:
 
 
 def _as_scalars(machine: Machine, *values: Value) -> list[Value]:
-    return [
-        numpy_rules.constant_scalar(machine, one) if numpy_rules.is_constant_scalar(one) else one for one in values
-    ]
+    return [numpy_rules.constant_scalar(machine, one) if numpy_rules.is_constant_scalar(one) else one for one in values]
 
 
 def _plain(value: Value) -> bool:
@@ -313,6 +323,8 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for a comparison."""
     lhs, rhs = (numpy_rules.read_result(machine, operand) for operand in (lhs, rhs))
     lhs, rhs = _beside_arrays(machine, lhs, rhs)
+    if op not in ("==", "!=") and (_is_numeric(lhs) or _is_numeric(rhs)):
+        lhs, rhs = not_none(machine, lhs), not_none(machine, rhs)
     if isinstance(lhs, EitherValue):
         return split(machine, lhs, lambda one: compare(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
@@ -495,6 +507,11 @@ def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
     found = listed_objects.equal(machine, lhs, rhs) if few is None else few
     if found is not None:
         return machine.tracer.number(found if wanted else simplify(negate(found)))
+    if isinstance(rhs, OneOf):
+        lhs, rhs = rhs, lhs
+    if isinstance(lhs, OneOf):
+        is_one = _is_chosen(machine, lhs, rhs)
+        return machine.tracer.number(is_one if wanted else simplify(negate(is_one)))
     if not isinstance(lhs, EitherValue):
         return ConstantValue(None, identical(machine, lhs, rhs) is wanted)
     condition = none_condition(machine, lhs) if is_none(rhs) and lhs is not rhs else None
@@ -502,6 +519,21 @@ def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
         raise Break("unsupported-operation", "identity of what is one thing or another")
     number = as_number_here(machine, condition)
     return NumberValue(None, number if wanted else simplify(negate(number)))
+
+
+def _is_chosen(machine: Machine, one: OneOf, other: Value) -> Scalar:
+    """Whether one of a few objects is another one, or one of others."""
+    look_at(machine, one)
+    look_at(machine, other)
+    others = objects_of(machine.tracer, other)
+    if others is None:
+        found = [number for number, value in one.objects.items() if identical(machine, value, other)]
+        return is_the_one(one, found[0]) if found else False
+    for number, value in one.objects.items():
+        for key, second in others.items():
+            if (number == key) is not identical(machine, value, second):
+                raise Break("unsupported-operation", "identity of what is one thing or another")
+    return make("eq", code_of(machine.tracer, one), code_of(machine.tracer, other))
 
 
 _OF_KNOWN_TYPE = ArrayValue | NumberValue | SequenceValue | DictValue | ComplexValue | RangeValue

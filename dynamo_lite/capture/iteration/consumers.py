@@ -148,7 +148,26 @@ def all_of(items: Iterable[Any]) -> bool:
     return found
 
 
+def first_of(items: Iterable[Any], default: Any) -> Any:
+    """next(items, default)."""
+    found = default
+    for item in items:
+        found = item
+        break
+    return found
+
+
 __all__ = [
-    *("add", "all_of", "any_of", "compensated_sum_of", "compensates", "found", "greatest_by", "greatest_of"),
+    *(
+        "add",
+        "all_of",
+        "any_of",
+        "compensated_sum_of",
+        "compensates",
+        "first_of",
+        "found",
+        "greatest_by",
+        "greatest_of",
+    ),
     *("least_by", "least_of", "list_of", "number", "numbers_of", "reduced", "settled", "sum_of"),
 ]

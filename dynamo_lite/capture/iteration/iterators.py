@@ -15,6 +15,7 @@ from typing import Any
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.calls.folding import check_items
 from dynamo_lite.capture.iteration.numbered import CALL, RULED, goes_by_character, item_at, know_texts, source_of
+from dynamo_lite.capture.kinds import a_kind, kind_name
 from dynamo_lite.capture.lists import lists, object_lists
 from dynamo_lite.capture.lists.columns import foresee_columns, is_row, open_columns, parts
 from dynamo_lite.capture.loops.rests import iterator_of
@@ -40,10 +41,8 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     TextValue,
     Value,
-    a_kind,
     computed_number,
     is_repeated,
-    kind_name,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 
-from dynamo_lite.capture.branches.choices import as_number_here, is_none, split
+from dynamo_lite.capture.branches.choices import is_none, split
+from dynamo_lite.capture.branches.conditions import as_number_here
 from dynamo_lite.capture.calls.call_rules import Args, Kwargs, is_number, rule
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.iteration import consumers

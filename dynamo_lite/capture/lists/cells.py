@@ -25,7 +25,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dynamo_lite._C import Objects
-from dynamo_lite.capture.branches.choices import as_whole, split_each
+from dynamo_lite.capture.branches.choices import split_each
+from dynamo_lite.capture.branches.conditions import as_whole
 from dynamo_lite.capture.branches.sameness import parts, reachable, reached_by_name
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.lists.claims import claim

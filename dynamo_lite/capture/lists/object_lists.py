@@ -22,7 +22,8 @@ from typing import Any, NoReturn
 
 from dynamo_lite import ops
 from dynamo_lite._C import abi
-from dynamo_lite.capture.branches.choices import LENGTH, is_none, split_each
+from dynamo_lite.capture.branches.choices import is_none, split_each
+from dynamo_lite.capture.branches.conditions import LENGTH
 from dynamo_lite.capture.branches.sameness import is_read_later, reachable, types_agree
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.lists.claims import claim, hold, made_anew, table_of
@@ -568,9 +569,7 @@ def _stay_as_long(tracer: Tracer) -> None:
             tracer.require(make("eq", read(tracer, target.node, "int", abi.READ_LENGTH), count))
 
 
-def _store(
-    tracer: Tracer, target: ListValue, place: Scalar | None, item: Value, whole: Value | None = None
-) -> None:
+def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value, whole: Value | None = None) -> None:
     """target[place] = item, or without a place an append; whole: what either is `item` or another value, if it is."""
     if place is None:
         _changes_length(tracer, target)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from functools import reduce
 
-from dynamo_lite.capture.branches.choices import GoesOn, as_number_here, choose, data_condition
+from dynamo_lite.capture.branches.choices import GoesOn, choose
+from dynamo_lite.capture.branches.conditions import as_number_here, data_condition
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.folding import check_items
 from dynamo_lite.capture.handlers import operators

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite._C import abi
 from dynamo_lite.capture.branches.choices import parts_of
+from dynamo_lite.capture.branches.few_objects import is_chosen_anew, sources_of
 from dynamo_lite.capture.loops.code import even_steps, stored_names, while_loops
 from dynamo_lite.capture.loops.eithers import Form, forms_of
 from dynamo_lite.capture.loops.kinds_ahead import expected, kinds_before
@@ -106,7 +107,7 @@ def guess_kinds(tracer: Tracer, plan: LoopPlan, frame: Frame, header: int) -> No
         plan.differing.add(name_of(found.differing))
     for variable, forms in found.eithers.items():
         name = name_of(variable)
-        learn_either(plan, (name,), forms, [2] if variable in found.changed else [])
+        _note_either(plan, (name,), forms, [2] if variable in found.changed else [])
         plan.guessed_eithers.add(name)
         if variable in found.kept:
             plan.fixed.add((name, 2))  # of the parts (eithers.py) the number of Python's
@@ -179,7 +180,7 @@ def guess_differing(
         end = as_scalar(after)
         forms = forms_of(tracer, value, after, False) if isinstance(after, EitherValue) else None
         if forms is not None and plan.guesses:
-            learn_either(plan, (name,), forms, changing_parts(tracer, numbers.get((name,)), value, after))
+            _note_either(plan, (name,), forms, changing_parts(tracer, numbers.get((name,)), value, after))
         either = isinstance(after, EitherValue) and forms is None
         if either or isinstance(after, ArrayValue) or (end is not None and kind_of(end) != kind_of(begin)):
             plan.peel = 1
@@ -244,8 +245,19 @@ def _made_of(tracer: Tracer, end: Scalar, number: Symbol, begin: Scalar) -> bool
     return True
 
 
-def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: list[int]) -> None:
-    """Note that a local holds one kind of value after some iterations and another after others."""
+def learn_either(attempt: Attempt, path: Path, before: Value | None, after: Value) -> bool:
+    """Note that a local holds one kind of value after some iterations and another after others, if so."""
+    tracer = attempt.machine.tracer
+    forms = forms_of(tracer, before, after, attempt.plan.unpeeled)
+    if forms is None:
+        return False
+    parts = changing_parts(tracer, attempt.region.numbers.get(path), before, after)
+    for plan in plans_for(attempt, path[0]):
+        _note_either(plan, path, forms, parts)
+    return True
+
+
+def _note_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: list[int]) -> None:
     plan.guessed_eithers.discard(path[0])
     plan.eithers[path[0]] = forms
     plan.steps.pop(path, None)
@@ -256,6 +268,17 @@ def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: li
     for place, form in enumerate(items):
         if form in ("int", "float", "bool") and len(plan.numbers) < MAX_NUMBERS:
             plan.numbers.add((*path, 1, place))
+
+
+def learn_objects(attempt: Attempt, path: Path, before: Value | None, after: Value) -> bool:
+    """Note that a local is one of a few objects, which data chooses, if so."""
+    if before is None or not is_chosen_anew(attempt.machine.tracer, before, after):
+        return False
+    for plan in plans_for(attempt, path[0]):
+        plan.chosen.setdefault(path[0], {}).update(sources_of(before) | sources_of(after))
+        plan.steps.pop((*path, 0), None)
+        plan.numbers.add((*path, 0))
+    return True
 
 
 def learn_seldom(machine: Machine, name: Name, after: Value | None) -> bool:
@@ -275,6 +298,6 @@ def learn_seldom(machine: Machine, name: Name, after: Value | None) -> bool:
 
 
 __all__ = [
-    *("MAX_NUMBERS", "changing_parts", "doubt", "guess", "guess_differing", "guess_kinds", "is_carriable"),
-    *("learn_either", "learn_seldom", "plans_for"),
+    *("MAX_NUMBERS", "doubt", "guess", "guess_differing", "guess_kinds", "is_carriable"),
+    *("learn_either", "learn_objects", "learn_seldom", "plans_for"),
 ]

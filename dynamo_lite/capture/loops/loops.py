@@ -20,6 +20,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture.arrays.written import note_carried_written, note_written
 from dynamo_lite.capture.branches.aliases import require_told
 from dynamo_lite.capture.branches.branches import GoesOn, Walk
+from dynamo_lite.capture.branches.few_objects import as_one_like
 from dynamo_lite.capture.branches.sameness import is_one_object, mutable_state, reachable, same
 from dynamo_lite.capture.branches.stand_ins import stand_in_node
 from dynamo_lite.capture.iteration.numbered import is_held, item_at
@@ -34,16 +35,16 @@ from dynamo_lite.capture.loops import candidates
 from dynamo_lite.capture.loops.candidates import expect_side_exits, holds_instances, key_of, share, starts_segment
 from dynamo_lite.capture.loops.closure_cells import cells_of_loop, check_cells
 from dynamo_lite.capture.loops.code import exposed, keeps_iterator, ways_out, whole_loop, without
-from dynamo_lite.capture.loops.eithers import Either, either_made, enter_either, forms_of, put_together
+from dynamo_lite.capture.loops.eithers import Either, either_made, enter_either, put_together
 from dynamo_lite.capture.loops.extents import agree, enter_type, fit_extents
 from dynamo_lite.capture.loops.guesses import (
     MAX_NUMBERS,
-    changing_parts,
     doubt,
     guess,
     guess_differing,
     is_carriable,
     learn_either,
+    learn_objects,
     learn_seldom,
     plans_for,
 )
@@ -125,6 +126,7 @@ from dynamo_lite.capture.value import (
     ListedObject,
     ListValue,
     NumberValue,
+    OneOf,
     SequenceValue,
     Value,
     is_computed,
@@ -503,12 +505,10 @@ class Attempt:
                     self._differs(path)
                 self._compare((*path, place), one, other, read)
             return
-        if len(path) == 1 and (forms := forms_of(tracer, before, after, self.plan.unpeeled)) is not None:
-            parts = changing_parts(tracer, self.region.numbers.get(path), before, after)
-            for plan in plans_for(self, path[0]):
-                learn_either(plan, path, forms, parts)
+        if len(path) == 1 and (learn_either(self, path, before, after) or learn_objects(self, path, before, after)):
             self.learned = True
             return
+        after = as_one_like(tracer, before, after)
         if path in self.leaves:
             known, type_ = self.leaves[path][0], self.leaves[path][1].array_type
             after = as_list_like(tracer, known, after)
@@ -555,7 +555,7 @@ class Attempt:
                 self._compare((*path, place), None, part, read)
         elif made_inside(self, after):
             self._differs(path)
-        elif isinstance(after, ComplexValue | ListedObject):
+        elif isinstance(after, ComplexValue | ListedObject | OneOf):
             self.parted[path] = after
             items = {(*path, place): item for place, item in enumerate(after.items)}
             self.final, self.region.ends = self.final | items, self.region.ends | items

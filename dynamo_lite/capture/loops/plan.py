@@ -35,6 +35,7 @@ class LoopPlan:
     numbers: set[tuple[Any, ...]] = field(default_factory=set)  # those that change otherwise
     fixed: set[tuple[Any, ...]] = field(default_factory=set)  # those that do not
     eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)  # locals of two kinds: both forms (eithers.py)
+    chosen: dict[Any, dict[Any, Any]] = field(default_factory=dict)  # locals that are one of a few objects: by source
     replaced: set[Any] = field(default_factory=set)  # locals that hold another object of the same class (aggregates.py)
     others: set[str] = field(default_factory=set)  # locals that ways set which are no part of it, in loops inside
     shared: set[str] = field(default_factory=set)  # cells that functions have which the body makes, and which live on

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
 
+from dynamo_lite.capture.branches.few_objects import widened
 from dynamo_lite.capture.branches.sameness import reachable
 from dynamo_lite.capture.calls.numpy_rules import read_result
 from dynamo_lite.capture.lists.holdings import with_node
@@ -18,6 +19,7 @@ from dynamo_lite.capture.loops.number_objects import AT, Behind, Left, Path, lis
 from dynamo_lite.capture.numbers.complex_numbers import parted
 from dynamo_lite.capture.numbers.numbers import as_scalar, steps_of, with_index
 from dynamo_lite.capture.objects.aggregates import has_items, is_object, with_items
+from dynamo_lite.capture.objects.few_attributes import look_at
 from dynamo_lite.capture.objects.places import Place
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
@@ -29,6 +31,7 @@ from dynamo_lite.capture.value import (
     HeldNumber,
     ListedObject,
     NumberValue,
+    OneOf,
     RecordValue,
     ResultValue,
     SequenceValue,
@@ -63,6 +66,9 @@ def as_entered(attempt: Attempt, name: Name, value: Value) -> Value:
     machine = attempt.machine
     value = realise(machine.tracer, value)
     is_end = isinstance(name, Place) and isinstance(attempt.owners[name], SequenceValue)
+    look_at(machine, value)
+    if name in attempt.plan.chosen:
+        value = widened(machine.tracer, value, attempt.plan.chosen[name])
     if isinstance(value, HeldNumber | EitherValue) and value.number is not None and not is_end:
         expr = as_scalar(read_result(machine, value.number))
         return value if expr is None else NumberValue(None, expr, value)
@@ -153,7 +159,9 @@ def made_inside(attempt: Attempt, value: Value) -> bool:
         return value.node in attempt.region.graph.nodes
     if isinstance(value, SequenceValue) and value.taken is not None:
         return True
-    if isinstance(value, SequenceValue | ComplexValue) or (isinstance(value, ListedObject) and has_items(value)):
+    if isinstance(value, SequenceValue | ComplexValue) or (
+        isinstance(value, ListedObject | OneOf) and has_items(value)
+    ):
         return any(made_inside(attempt, realise(attempt.machine.tracer, item)) for item in value.items)
     return not isinstance(value, NumberValue | ConstantValue) and value.source is None
 

@@ -15,6 +15,7 @@ from dynamo_lite.capture.branches.sameness import unchanged
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.lists.lists import is_whole
 from dynamo_lite.capture.loops.code import exposed, stored_names, tests
+from dynamo_lite.capture.loops.eithers import sources_in
 from dynamo_lite.capture.loops.leaving import done_at
 from dynamo_lite.capture.loops.number_objects import Path
 from dynamo_lite.capture.loops.plan import LoopPlan
@@ -71,8 +72,8 @@ def find_owners(
     tracer = machine.tracer
     _guess_variables(tracer, plan, frame, loop, header)
     for form in (one for forms in plan.eithers.values() for one in forms):
-        if isinstance(form, Source):
-            _reach(machine, form)
+        for source in sources_in(form):
+            _reach(machine, source)
     owners: dict[Place, Value] = {}
     for place in plan.places:
         owner = find_owner(tracer, place, lambda source: _reach(machine, source))

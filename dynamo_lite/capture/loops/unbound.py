@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite.capture.branches.choices import Merge, as_number_here
+from dynamo_lite.capture.branches.choices import Merge
+from dynamo_lite.capture.branches.conditions import as_number_here
 from dynamo_lite.capture.loops.code import always_read
 from dynamo_lite.capture.loops.leaving import CannotLeave
 from dynamo_lite.capture.loops.plan import LoopPlan

@@ -22,6 +22,7 @@ import numpy as np
 
 from dynamo_lite.capture.branches.choices import either_way
 from dynamo_lite.capture.calls import numpy_rules
+from dynamo_lite.capture.kinds import a_kind
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers.complex_numbers import made_of, parted
 from dynamo_lite.capture.numbers.numbers import as_scalar, holds, not_too_long, number_compare
@@ -34,7 +35,6 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ResultValue,
     Value,
-    a_kind,
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.opdef import Undecided

@@ -13,6 +13,7 @@ import numpy as np
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.calls.call_rules import RULES, Args, Kwargs, Rule, only, positional, rule
 from dynamo_lite.capture.calls.folding import python_result
+from dynamo_lite.capture.kinds import python_type
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import complex_operators
 from dynamo_lite.capture.numbers.numbers import (
@@ -24,7 +25,7 @@ from dynamo_lite.capture.numbers.numbers import (
     rounded_to_int,
     square_root,
 )
-from dynamo_lite.capture.value import ArrayValue, Break, ComplexValue, ConstantValue, NumberValue, Value, python_type
+from dynamo_lite.capture.value import ArrayValue, Break, ComplexValue, ConstantValue, NumberValue, Value
 from dynamo_lite.graph.scalar import (
     FUNCTIONS,
     FUNCTIONS_OF_MATH,

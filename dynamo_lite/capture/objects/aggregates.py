@@ -15,10 +15,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
+from dynamo_lite.capture.branches.few_objects import one_of
 from dynamo_lite.capture.branches.sameness import parts
 from dynamo_lite.capture.numbers.complex_numbers import of_parts
 from dynamo_lite.capture.state import Frame, Tracer
-from dynamo_lite.capture.value import ComplexValue, InstanceValue, ListedObject, RecordValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ComplexValue,
+    InstanceValue,
+    ListedObject,
+    OneOf,
+    RecordValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import replace
 from dynamo_lite.pycode import liveness
@@ -36,6 +45,8 @@ def has_items(value: Value) -> bool:
         return False  # a list has that very tuple
     if isinstance(value, ListedObject):
         return value.path == "l"  # its number in the list says which it is
+    if isinstance(value, OneOf):
+        return True
     if is_tuple or isinstance(value, ComplexValue):
         return value.source is None or isinstance(value, ComplexValue)
     return is_object(value) and value.by_parts
@@ -55,6 +66,8 @@ def with_items(tracer: Tracer, like: Value, items: Sequence[Value]) -> Value:
         return InstanceValue(None, like.cls, like.made_of, dict(zip(like.stored, items, strict=True)))
     if isinstance(like, ComplexValue):
         return of_parts(tracer, *items)
+    if isinstance(like, OneOf):
+        return one_of(like.objects, items[0])
     if isinstance(like, ListedObject):
         return replace(like, args=[like.root, *items])
     if isinstance(like, RecordValue):
@@ -73,6 +86,8 @@ def is_like(one: Value, other: Value) -> bool:
         return one.cls is other.cls and list(one.stored) == list(other.stored)
     if isinstance(one, RecordValue) and isinstance(other, RecordValue):
         return one.cls is other.cls
+    if isinstance(one, OneOf) and isinstance(other, OneOf):
+        return one.objects.keys() == other.objects.keys()
     if isinstance(one, ListedObject) and isinstance(other, ListedObject):
         return one.root is other.root and one.path == other.path
     return isinstance(one, ComplexValue) and isinstance(other, ComplexValue)

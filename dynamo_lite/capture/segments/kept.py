@@ -20,6 +20,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     EitherValue,
     NumberValue,
+    OneOf,
     RecordValue,
     SequenceValue,
     SliceValue,
@@ -73,6 +74,8 @@ def _droppable(value: Value) -> bool:
     if value.source is not None:
         return False
     match value:
+        case OneOf():
+            return False
         case SequenceValue() | DictValue():
             items = value.known if isinstance(value, SequenceValue) else value.known.values()
             return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
