@@ -374,7 +374,11 @@ class _Ending:
 
     def _begun(self) -> Residual:
         namespace = self.attempts.function.__globals__
-        return Residual(self.attempts.code, namespace, self.remember, inputs=number_sources(self.tracer))
+        tracer = self.tracer
+        changed = frozenset(one.at for one in tracer.listed if one.at is not None and tracer.changes_lists)
+        return Residual(
+            self.attempts.code, namespace, self.remember, inputs=number_sources(tracer), changed=changed
+        )
 
     def returns(self, result: Value | None) -> None:
         """The frame returns that."""

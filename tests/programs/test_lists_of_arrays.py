@@ -44,6 +44,16 @@ def pairs(ws, x):
 
 
 @program(both)
+def takes_some_before_they_move(ws, x):
+    first, second, q = ws[0], ws[1], x * 0.5
+    for i in range(len(ws)):
+        ws[i], ws[0] = ws[0], ws[i]
+        q = q + ws[i]
+    ws[0] = x
+    return first, second, first * 2.0 + q
+
+
+@program(both)
 def nearest(ws, x):
     least, place = np.inf, -1
     for t, w in enumerate(ws):

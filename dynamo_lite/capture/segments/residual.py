@@ -105,6 +105,7 @@ class Residual:
     """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
 
     alone: items of lists that it does not make (cells.py).
+    changed: lists from outside whose items the program may have put elsewhere.
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: by the graph's inputs the sources of numbers, which come from there for less than through the program.
     first: where it goes on is a loop, an iteration of which is to run plainly.
@@ -120,6 +121,7 @@ class Residual:
     alone: set[Value] = field(default_factory=set)
     first: bool = False
     loaded: list[Source] = field(default_factory=list)
+    changed: frozenset[Source] = frozenset()
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
     _output_names: dict[object, str] = field(default_factory=dict)
@@ -172,7 +174,7 @@ class Residual:
             self.emit("LOAD_CONST", value.value)
         elif isinstance(value, CellValue) and value.source is not None:
             self.load_cell(value.source)
-        elif value.source is not None and not (isinstance(value, ListValue) and value.source.kind != "slot"):
+        elif value.source is not None and not self.has_moved(value):
             self.load_source(value.source)
         elif value in self._memo:
             self.emit("LOAD_FAST", self._memo[value])
@@ -203,6 +205,17 @@ class Residual:
                     self.emit("LOAD_FAST", self._memo[owner])
                     self.emit("STORE_ATTR", name)
             self._nesting = 0
+
+    def has_moved(self, value: Value) -> bool:
+        """Whether something else may be where a value came from, since the program has changed the list there."""
+        step = value.source
+        if isinstance(value, ListValue):
+            return step is not None and step.kind != "slot"
+        while isinstance(value, ArrayValue) and step is not None:
+            if step.base in self.changed:
+                return True
+            step = step.base
+        return False
 
     def build(self, value: Value) -> None:
         """Push a value made in this segment."""
