@@ -257,6 +257,24 @@ def writes_what_a_branch_has_taken(ws, x):
     return s
 
 
+def stores_where_it_has_taken(ws, x):
+    q = ws[0]
+    for i in range(len(ws)):
+        np.sqrt(x[0] - i)  # warns, behind a store; the loop goes on behind that
+        ws[i] = x
+    return q, q * 2.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_what_was_taken_is_known_where_a_loop_goes_on_plainly(backend: str) -> None:
+    fast = dynamo_lite.compile(stores_where_it_has_taken, backend=backend, options=OPTIONS)
+    for first in (100.0, 1.5, 0.5, 100.0):
+        ws = arrays(9)
+        taken = ws[0]
+        assert fast(ws, np.full(4, first))[0] is taken
+
+
 _STRANGE = (reads, stores, moves, hands_on_the_very_arrays, keeps_the_greatest, a_dict, writes_what_goes_in)
 _WRITES = (
     *(writes_what_it_has_put_there, writes_it_in_the_next_iteration, writes_what_it_takes),
