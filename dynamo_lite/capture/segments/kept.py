@@ -68,14 +68,15 @@ def _objects(values: Iterable[Value | None]) -> set[Value | Node]:
     return found
 
 
-def _droppable(value: Value) -> bool:
-    """True for a value of the graph, or a container made here of such: plain code has never seen it."""
-    if value.source is not None:
+def _droppable(value: Value, outer: tuple[Value, ...] = ()) -> bool:
+    """True for a value of the graph, or a container made here of such: plain code has never seen it. outer: the
+    containers that it is in, none of which it may hold."""
+    if value.source is not None or value in outer:
         return False
     match value:
         case SequenceValue() | DictValue():
             items = value.known if isinstance(value, SequenceValue) else value.known.values()
-            return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
+            return all(isinstance(item, ConstantValue) or _droppable(item, (*outer, value)) for item in items)
         case RecordValue() | ComplexValue():
             return all(map(_droppable, value.items))
         case DictViewValue():
