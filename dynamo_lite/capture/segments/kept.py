@@ -8,9 +8,10 @@ keeps the array alive, and the local that holds it does until the function ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from dynamo_lite.capture.branches.sameness import parts
+from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -19,6 +20,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     DictViewValue,
     EitherValue,
+    ListValue,
     NumberValue,
     RecordValue,
     SequenceValue,
@@ -66,6 +68,18 @@ def _objects(values: Iterable[Value | None]) -> set[Value | Node]:
             case RecordValue():
                 work += value.items
     return found
+
+
+def has_moved(value: Value, changed: Set[Source]) -> bool:
+    """Whether something else may be where a value came from, since the program has changed the list there."""
+    step = value.source
+    if isinstance(value, ListValue):
+        return step is not None and step.kind != "slot"
+    while isinstance(value, ArrayValue) and step is not None:
+        if step.base in changed:
+            return True
+        step = step.base
+    return False
 
 
 def _droppable(value: Value, outer: tuple[Value, ...] = ()) -> bool:

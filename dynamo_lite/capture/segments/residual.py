@@ -22,7 +22,7 @@ from dynamo_lite.capture.lists.cells import list_of
 from dynamo_lite.capture.loops.rests import Rest, goes_by_number, rest_of, rest_value
 from dynamo_lite.capture.numbers.complex_numbers import object_of
 from dynamo_lite.capture.objects.instances import is_frozen
-from dynamo_lite.capture.segments.kept import kept_locals
+from dynamo_lite.capture.segments.kept import has_moved, kept_locals
 from dynamo_lite.capture.segments.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.segments.targets import Target, locals_taken
 from dynamo_lite.capture.source import Source
@@ -60,7 +60,6 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     TakenValue,
-    TextValue,
     Value,
     as_value,
     choice_of,
@@ -104,8 +103,7 @@ class Pending:
 class Residual:
     """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
 
-    alone: items of lists that it does not make (cells.py).
-    changed: lists from outside whose items the program may have put elsewhere.
+    alone: items of lists that it does not make (cells.py). changed: lists whose items the program may have moved.
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: by the graph's inputs the sources of numbers, which come from there for less than through the program.
     first: where it goes on is a loop, an iteration of which is to run plainly.
@@ -120,8 +118,8 @@ class Residual:
     stores: list[tuple[Value, Any, Value]] | None = None
     alone: set[Value] = field(default_factory=set)
     first: bool = False
-    loaded: list[Source] = field(default_factory=list)
     changed: frozenset[Source] = frozenset()
+    loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
     _output_names: dict[object, str] = field(default_factory=dict)
@@ -167,14 +165,11 @@ class Residual:
         value = (value.became or value) if isinstance(value, SequenceValue) else value
         if isinstance(value, NullValue):
             self.emit("PUSH_NULL")
-        elif isinstance(value, TextValue):
-            assert value.source is not None
-            self.load_source(value.source)
         elif type(value) is ConstantValue and (value.source is None or by_identity(value.value)):
             self.emit("LOAD_CONST", value.value)
         elif isinstance(value, CellValue) and value.source is not None:
             self.load_cell(value.source)
-        elif value.source is not None and not self.has_moved(value):
+        elif value.source is not None and not has_moved(value, self.changed):
             self.load_source(value.source)
         elif value in self._memo:
             self.emit("LOAD_FAST", self._memo[value])
@@ -205,17 +200,6 @@ class Residual:
                     self.emit("LOAD_FAST", self._memo[owner])
                     self.emit("STORE_ATTR", name)
             self._nesting = 0
-
-    def has_moved(self, value: Value) -> bool:
-        """Whether something else may be where a value came from, since the program has changed the list there."""
-        step = value.source
-        if isinstance(value, ListValue):
-            return step is not None and step.kind != "slot"
-        while isinstance(value, ArrayValue) and step is not None:
-            if step.base in self.changed:
-                return True
-            step = step.base
-        return False
 
     def build(self, value: Value) -> None:
         """Push a value made in this segment."""
