@@ -374,7 +374,8 @@ class _Ending:
 
     def _begun(self) -> Residual:
         namespace = self.attempts.function.__globals__
-        return Residual(self.attempts.code, namespace, self.remember, inputs=number_sources(self.tracer))
+        sources, changed = number_sources(self.tracer), changed_lists(self.tracer)
+        return Residual(self.attempts.code, namespace, self.remember, inputs=sources, changed=changed)
 
     def returns(self, result: Value | None) -> None:
         """The frame returns that."""
@@ -652,6 +653,11 @@ def empty_closure(code: types.CodeType) -> tuple[types.CellType, ...]:
     return tuple(types.CellType() for _ in code.co_freevars)
 
 
+def changed_lists(tracer: Tracer) -> frozenset[Source]:
+    """The lists from outside whose items the program may have put elsewhere."""
+    return frozenset(one.at for one in tracer.listed if one.at is not None and tracer.changes_lists)
+
+
 def make_exits(
     function: types.FunctionType,
     code: Code,
@@ -677,7 +683,8 @@ def make_exits(
         cells = held_cells(exit_, exit_.cells)
         shared = {name: cell.contents for name, cell in exit_.cells.items() if cell.contents and name not in cells}
         sources = number_sources(tracer)
-        residual = Residual(code, function.__globals__, remember, inputs=sources, stores=kept, cells=cells)
+        changed = changed_lists(tracer)
+        residual = Residual(code, function.__globals__, remember, [], sources, kept, cells=cells, changed=changed)
         variables, live = exit_.locals | shared, liveness(code)[exit_.index] | shared.keys()
         try:
             residual.goes_on(exit_.index, exit_.stack, variables, live, names)

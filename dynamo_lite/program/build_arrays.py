@@ -25,7 +25,18 @@ from dynamo_lite.dataclass import replace
 from dynamo_lite.graph.scalar import Dim, Symbol, is_symbolic
 from dynamo_lite.ops.lists import is_single
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
-from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Point, Register
+from dynamo_lite.program.build_steps import (
+    IN_ORDER,
+    Array,
+    Axis,
+    Elementwise,
+    Frame,
+    Held,
+    List,
+    NumpyScalar,
+    Point,
+    Register,
+)
 from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
 from dynamo_lite.program.ir import DType, Fold, Memref, Store, Swap, Value
 from dynamo_lite.schedule.steps import Alloc, Map, New, Operand, Put, Reduce, Reg
@@ -79,12 +90,12 @@ def with_origin(value: Register, origin: Value | None) -> Register:
 
 
 class ArrayBuilder(VectorBuilder):
-    """Whole arrays and lists. forward: some operation tells an array that is reversed. sized: numbers that are sizes,
-    with the axes. phis: what each that is handed on may be."""
+    """Whole arrays and lists. forward: some operation tells an array that is reversed; multiplies: one whose elements
+    lie apart. sized: numbers that are sizes, with the axes. phis: what each that is handed on may be."""
 
     def __init__(self, elementwise: Elementwise, asks: str) -> None:
         super().__init__(elementwise, asks)
-        self.forward = False
+        self.forward = self.multiplies = False
         self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
         self.sized: dict[Value, frozenset[Axis]] = {}
 
@@ -211,8 +222,10 @@ class ArrayBuilder(VectorBuilder):
         return array.held
 
     def duplicate(self, target: Array, source: Array) -> None:
-        """Copy an array that is handed on. The copy is not reversed: where that shows, the array must not be either."""
+        """Copy an array that is handed on. The copy lies packed: where that shows, the array has to as well."""
         self.copied |= {source.base, target.base}
+        if self.multiplies and source.base is not None and source.base >= 0:
+            self.vectors.add((source.base, IN_ORDER))
         if self.forward:
             self.decline_reversed(source)
         self.sweep((target, source), lambda rows: self.copy(*rows))

@@ -105,7 +105,7 @@ class _Builder(DrawBuilder):
         super().__init__(elementwise, classes[len(machine.dtypes) :])
         self.machine = machine
         self.classes = classes
-        self.forward = _tells_reversed(machine.loop.body)
+        self.forward, self.multiplies = _tells_reversed(machine.loop.body), _multiplies(machine.loop.body)
         self.inputs: list[Value | Memref] = []
         self.outermost: set[Value | Memref] = set()  # what the outermost loop carries
         self.vectors |= {(place, IN_ORDER) for place in machine.in_order}
@@ -566,6 +566,14 @@ def _tells_reversed(schedule: Schedule) -> bool:
     return any(
         (isinstance(step, Map | Reduce) and any(op.forward for op in step.kernel.ops))
         or any(map(_tells_reversed, bodies(step)))
+        for step in schedule.steps
+    )
+
+
+def _multiplies(schedule: Schedule) -> bool:
+    """Whether something is a product of BLAS's, which adds up what lies apart in another order."""
+    return any(
+        (isinstance(step, Call) and step.function in PRODUCTS) or any(map(_multiplies, bodies(step)))
         for step in schedule.steps
     )
 

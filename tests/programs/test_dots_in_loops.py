@@ -57,6 +57,40 @@ def test_programs(fn: Any, backend: str) -> None:
     )
 
 
+def carries_a_vector(a: Any, v: Any, n: int) -> Any:
+    for _ in range(n):
+        v = v @ a * 0.1
+    return v
+
+
+def carries_a_sum(a: Any, v: Any, n: int) -> Any:
+    for i in range(n):
+        v = v * np.dot(v, a[i])
+    return v
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [carries_a_vector, carries_a_sum])
+def test_a_carried_vector_lies_apart_in_the_first_iteration(fn: Any, backend: str) -> None:
+    """A copy of it that lies packed has other products."""
+
+    def made(size: int, by: int) -> Any:
+        def make() -> Any:
+            draw = np.random.default_rng(size)
+            return draw.normal(size=(size, size)), draw.normal(size=abs(by) * size)[::by], 1
+
+        return make
+
+    require_equal(
+        fn,
+        made(6, 2),
+        variants=[made(size, by) for size in (7, 10, 11, 12) for by in (2, -1, 1)],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        calls=2,
+    )
+
+
 def test_none_declines() -> None:
     fast = dynamo_lite.compile(forecast, options=OPTIONS)
     for _ in range(3):

@@ -10,6 +10,7 @@ import pytest
 
 import dynamo_lite
 from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in, table
+from tests.programs.random_array_lists import described
 from tests.watch.test_module_loops import same
 
 PROGRAMS, program = table()
@@ -189,3 +190,32 @@ def test_a_type_that_alone_is_asked_for_is_that_of_the_call(backend: str) -> Non
     sizes = dynamo_lite.compile(sizes_of_items, backend=backend, options=options)
     for items in ([np.float64(1)] * 4, [np.float64(1), np.float32(1)] * 2, [np.float32(1)] * 4):
         assert sizes(items, 2) == sizes_of_items(items, 2)
+
+
+def holds_itself(x: Any, n: int) -> Any:
+    a: list[Any] = [x, x * 2.0]
+    a.append(a)
+    ws, s = [x * i for i in range(9)], x
+    for i in range(n):
+        b = a[2]
+        b[0] = b[0] * 0.5 + ws[i]
+        s = a[0] * np.sqrt(1.0 + i)
+    return s, len(a), a[2] is a
+
+
+def holds_one_that_holds_it(x: Any, n: int) -> Any:
+    a: list[Any] = []
+    a.append([a, a])
+    s = x
+    for _ in range(n):
+        s = s * 0.5 + len(a)
+    print(end="")
+    return s + 1.0, a[0][1] is a
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [holds_itself, holds_one_that_holds_it])
+def test_lists_that_hold_themselves(fn: Any, backend: str) -> None:
+    fast = dynamo_lite.compile(fn, backend=backend, options=OPTIONS)
+    for n in (6, 0, 3):
+        assert described(fast(np.arange(3.0), n), {}) == described(fn(np.arange(3.0), n), {})

@@ -44,6 +44,16 @@ def pairs(ws, x):
 
 
 @program(both)
+def takes_some_before_they_move(ws, x):
+    first, second, q = ws[0], ws[1], x * 0.5
+    for i in range(len(ws)):
+        ws[i], ws[0] = ws[0], ws[i]
+        q = q + ws[i]
+    ws[0] = x
+    return first, second, first * 2.0 + q
+
+
+@program(both)
 def nearest(ws, x):
     least, place = np.inf, -1
     for t, w in enumerate(ws):
@@ -245,6 +255,24 @@ def writes_what_a_branch_has_taken(ws, x):
         if w[1] > 0.0:
             s, n = w, n + 1
     return s
+
+
+def stores_where_it_has_taken(ws, x):
+    q = ws[0]
+    for i in range(len(ws)):
+        np.sqrt(x[0] - i)  # warns, behind a store; the loop goes on behind that
+        ws[i] = x
+    return q, q * 2.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_what_was_taken_is_known_where_a_loop_goes_on_plainly(backend: str) -> None:
+    fast = dynamo_lite.compile(stores_where_it_has_taken, backend=backend, options=OPTIONS)
+    for first in (100.0, 1.5, 0.5, 100.0):
+        ws = arrays(9)
+        taken = ws[0]
+        assert fast(ws, np.full(4, first))[0] is taken
 
 
 _STRANGE = (reads, stores, moves, hands_on_the_very_arrays, keeps_the_greatest, a_dict, writes_what_goes_in)

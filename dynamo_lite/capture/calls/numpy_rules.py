@@ -74,9 +74,11 @@ _TOLIST: Any = numbers_of  # of one axis, in a loop
 ITEMS: list[Callable[[Machine, ListValue], list[Value] | None]] = []
 
 
-def raw(machine: Machine, value: Value) -> Any:
-    """A value as ops take it: Node, Scalar, constant, or tuples, lists and slices of these."""
+def raw(machine: Machine, value: Value, outer: tuple[Value, ...] = ()) -> Any:
+    """A value as ops take it: Node, Scalar, constant, or tuples, lists and slices of these. outer: what it is in."""
     value = machine.realised(value)
+    if value in outer:
+        raise Break("op-without-rule", "a list that holds itself, as an operand")
     match value:
         case ArrayValue():
             return value.node
@@ -91,7 +93,7 @@ def raw(machine: Machine, value: Value) -> Any:
         case ListValue() if (items := ITEMS[0](machine, value)) is not None:
             return [raw(machine, item) for item in items]
         case SequenceValue():
-            items = [raw(machine, item) for item in value.items]
+            items = [raw(machine, item, (*outer, value)) for item in value.items]
             return tuple(items) if value.kind is tuple else items
         case SliceValue():
             return slice(raw(machine, value.start), raw(machine, value.stop), raw(machine, value.step))

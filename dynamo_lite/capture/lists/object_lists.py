@@ -142,10 +142,11 @@ def _has_lists(tracer: Tracer, arrays: bool = False) -> bool:
     return any(isinstance(value, ListValue) or is_eligible(tracer, value, True) for value in reachable(tracer))
 
 
-def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
+def is_eligible(tracer: Tracer, value: Value, ever: bool = False, outer: tuple[Value, ...] = ()) -> bool:
     """Whether a value is a list made here of numbers of one kind, or of ints and floats, or of such lists, or of arrays
-    where lists of those are known so. ever: or would have been one before a loop that is being captured began."""
-    if not isinstance(value, SequenceValue) or value.kind is not list or value.source is not None:
+    where lists of those are known so. ever: or would have been one before a loop that is being captured began. outer:
+    the lists around it, none of which it may hold."""
+    if not isinstance(value, SequenceValue) or value.kind is not list or value.source is not None or value in outer:
         return False
     of_arrays = tracer.restraints.arrays and _holds_arrays(tracer, value)
     if of_arrays and value.is_grown:
@@ -153,7 +154,7 @@ def is_eligible(tracer: Tracer, value: Value, ever: bool = False) -> bool:
     is_other = value.is_grown or any(one is not None for one in (value.cells, value.rows, value.became))
     if value.by_parts or (not ever and (is_other or any(value in region.lists for region in tracer.regions))):
         return False  # it was there before the loop, or something else stands for it
-    kinds = {_kind_of(tracer, item) for item in (*value.known, *value.late.values())}
+    kinds = {_kind_of(tracer, item, (*outer, value)) for item in (*value.known, *value.late.values())}
     most = _MOST_KNOWN if _constants(tracer, value) else _MOST
     is_of_scalars = SCALARS in kinds and kinds <= {SCALARS, *_OF}
     is_alike = not kinds or is_of_scalars or kinds == _MIXED or (len(kinds) == 1 and None not in kinds)
@@ -184,14 +185,14 @@ def _looked_at(tracer: Tracer, item: Value) -> Value:
     return item if is_filled else realise(tracer, item)
 
 
-def _kind_of(tracer: Tracer, item: Value) -> str | None:
+def _kind_of(tracer: Tracer, item: Value, outer: tuple[Value, ...] = ()) -> str | None:
     item = _looked_at(tracer, item)
     if tracer.restraints.arrays and type_of_array(item) is not None:
         return "array"
-    if isinstance(item, ListValue) or is_eligible(tracer, item):
+    if isinstance(item, ListValue) or is_eligible(tracer, item, outer=outer):
         return "list"
     if _is_tuple(item):
-        kinds = [_kind_of(tracer, part) for part in item.known]  # type: ignore[attr-defined]
+        kinds = [_kind_of(tracer, part, outer) for part in item.known]  # type: ignore[attr-defined]
         return None if None in kinds or "tuple" in kinds else "tuple"
     if (constant := _constant_tuple(item)) is not None:
         return None if holding_of([constant]) is None else "tuple"

@@ -8,9 +8,10 @@ keeps the array alive, and the local that holds it does until the function ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from dynamo_lite.capture.branches.sameness import parts
+from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -19,6 +20,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     DictViewValue,
     EitherValue,
+    ListValue,
     NumberValue,
     OneOf,
     RecordValue,
@@ -69,16 +71,29 @@ def _objects(values: Iterable[Value | None]) -> set[Value | Node]:
     return found
 
 
-def _droppable(value: Value) -> bool:
-    """True for a value of the graph, or a container made here of such: plain code has never seen it."""
-    if value.source is not None:
+def has_moved(value: Value, changed: Set[Source]) -> bool:
+    """Whether something else may be where a value came from, since the program has changed the list there."""
+    step = value.source
+    if isinstance(value, ListValue):
+        return step is not None and step.kind != "slot"
+    while isinstance(value, ArrayValue) and step is not None:
+        if step.base in changed:
+            return True
+        step = step.base
+    return False
+
+
+def _droppable(value: Value, outer: tuple[Value, ...] = ()) -> bool:
+    """True for a value of the graph, or a container made here of such: plain code has never seen it. outer: the
+    containers that it is in, none of which it may hold."""
+    if value.source is not None or value in outer:
         return False
     match value:
         case OneOf():
             return False
         case SequenceValue() | DictValue():
             items = value.known if isinstance(value, SequenceValue) else value.known.values()
-            return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
+            return all(isinstance(item, ConstantValue) or _droppable(item, (*outer, value)) for item in items)
         case RecordValue() | ComplexValue():
             return all(map(_droppable, value.items))
         case DictViewValue():

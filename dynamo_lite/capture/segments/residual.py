@@ -22,7 +22,7 @@ from dynamo_lite.capture.lists.cells import list_of
 from dynamo_lite.capture.loops.rests import Rest, goes_by_number, rest_of, rest_value
 from dynamo_lite.capture.numbers.complex_numbers import object_of
 from dynamo_lite.capture.objects.instances import is_frozen
-from dynamo_lite.capture.segments.kept import kept_locals
+from dynamo_lite.capture.segments.kept import has_moved, kept_locals
 from dynamo_lite.capture.segments.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.segments.targets import Target, locals_taken
 from dynamo_lite.capture.source import Source
@@ -60,7 +60,6 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     TakenValue,
-    TextValue,
     Value,
     as_value,
     choice_of,
@@ -104,7 +103,7 @@ class Pending:
 class Residual:
     """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
 
-    alone: items of lists that it does not make (cells.py).
+    alone: items of lists that it does not make (cells.py). changed: lists whose items the program may have moved.
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: by the graph's inputs the sources of numbers, which come from there for less than through the program.
     first: where it goes on is a loop, an iteration of which is to run plainly.
@@ -119,6 +118,7 @@ class Residual:
     stores: list[tuple[Value, Any, Value]] | None = None
     alone: set[Value] = field(default_factory=set)
     first: bool = False
+    changed: frozenset[Source] = frozenset()
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -165,14 +165,11 @@ class Residual:
         value = (value.became or value) if isinstance(value, SequenceValue) else value
         if isinstance(value, NullValue):
             self.emit("PUSH_NULL")
-        elif isinstance(value, TextValue):
-            assert value.source is not None
-            self.load_source(value.source)
         elif type(value) is ConstantValue and (value.source is None or by_identity(value.value)):
             self.emit("LOAD_CONST", value.value)
         elif isinstance(value, CellValue) and value.source is not None:
             self.load_cell(value.source)
-        elif value.source is not None and not (isinstance(value, ListValue) and value.source.kind != "slot"):
+        elif value.source is not None and not has_moved(value, self.changed):
             self.load_source(value.source)
         elif value in self._memo:
             self.emit("LOAD_FAST", self._memo[value])
