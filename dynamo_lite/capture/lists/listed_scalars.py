@@ -55,6 +55,7 @@ class _Items:
         self.of: dict[Node, _Roots] = {}
         self.results: dict[Node, list[_Roots]] = {}  # of loops and choices
         self.out: set[NumberedValue] = set()  # lists of which an item gets out
+        self.of_arrays = frozenset(tracer.array_columns.values())  # whose arrays no loop or choice hands out
 
     def of_graph(self, graph: Graph, is_begun: bool) -> _Items:
         """Look at a segment's graph; is_begun: its outputs are not known yet."""
@@ -116,6 +117,7 @@ class _Items:
             if not changed:
                 break
         self.results[node] = results
+        self.out |= self.of_arrays & _NONE.union(*results)
 
 
 def _computes(node: Node) -> bool:
