@@ -22,7 +22,7 @@ is_plain(PyObject *object)
     PyArrayObject *array = (PyArrayObject *)object;
     int type = PyArray_TYPE(array), nd = PyArray_NDIM(array);
     if ((type != NPY_DOUBLE && type != NPY_FLOAT && type != NPY_LONG && type != NPY_BOOL && type != NPY_CDOUBLE)
-        || !PyArray_ISNOTSWAPPED(array) || nd < 1 || nd > 3 || PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > MOST
+        || !dl_numpy_plain(PyArray_DESCR(array)) || nd < 1 || nd > 3 || PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > MOST
         || !PyArray_ISALIGNED(array) || !PyArray_ISWRITEABLE(array)
         || PyArray_CHKFLAGS(array, NPY_ARRAY_WRITEBACKIFCOPY)) {
         return 0;
@@ -100,11 +100,16 @@ dl_array_column_put(PyObject *column)
         PyErr_SetString(PyExc_RuntimeError, "dynamo_lite: no column of arrays");
         return -1;
     }
-    const char *from = PyArray_BYTES((PyArrayObject *)column);
+    PyObject *before = PyTuple_GET_ITEM(PyArray_BASE((PyArrayObject *)column), 1);
+    const char *now = PyArray_BYTES((PyArrayObject *)column), *was = PyBytes_AS_STRING(before);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arrays); i++) {
         PyArrayObject *array = (PyArrayObject *)PyTuple_GET_ITEM(arrays, i);
-        memcpy(PyArray_BYTES(array), from, (size_t)PyArray_NBYTES(array));
-        from += PyArray_NBYTES(array);
+        size_t size = (size_t)PyArray_NBYTES(array);
+        if (memcmp(now, was, size) != 0) { /* NB: what was not written another thread may have changed meanwhile */
+            memcpy(PyArray_BYTES(array), now, size);
+        }
+        now += size;
+        was += size;
     }
     return 0;
 }

@@ -305,7 +305,7 @@ class Tracer:
         self.handed: list[NumberedValue] = []  # lists of which the op at hand has got the array (whole_lists.py)
         self.list_scalars: dict[Node, NumberedValue] = {}  # items of lists: no new objects (listed_scalars.py)
         self.array_columns: dict[Node, NumberedValue] = {}  # inputs, of arrays of the objects in a list
-        self.array_items: dict[Node, tuple[NumberedValue, str, Scalar]] = {}  # their rows (listed_arrays.py)
+        self.array_items: dict[Node, tuple[NumberedValue, str, Scalar | None]] = {}  # their rows (listed_arrays.py)
         self.kinds_put: dict[object, dict[Scalar | None, str]] = {}  # what lists have got, and where (scalar_items.py)
         self.nested = False  # a list in another one is known by its numbers alone
         self.regions: list[Region] = []

@@ -9,9 +9,9 @@ Where the segment ends, or a loop is left, residual code copies what has been wr
 a program that declines has changed nothing.
 
 INVARIANT: a row is not the object that the attribute is, so that it stays inside of the program, and is nothing that a
-loop carries or a branch hands out (listed_scalars.py); where it may, the list is known by its items in the next attempt.
-No attribute gets another array. The guards say that arrays of which a column is have no memory in common with another one
-of which the program knows, if either is written to.
+loop carries or a branch hands out (listed_scalars.py); where it may, the list is known by its items in the next
+attempt. No attribute gets another array. The guards say that arrays of which a column is have no memory in common with
+another one of which the program knows, if either is written to.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def is_array(own: Any) -> bool:
     return type(own) is np.ndarray
 
 
-def read(machine: Machine, owner: ListedObject, path: str, position: Value, place: Scalar, count: Scalar) -> Value:
+def read(
+    machine: Machine, owner: ListedObject, path: str, position: Value, place: Scalar | None, count: Scalar
+) -> Value:
     """The array that an object has under the name with which a path ends; place: which of `count` objects it is."""
     tracer, root = machine.tracer, owner.root
     whole = f"{path}v"
@@ -59,10 +61,14 @@ def read(machine: Machine, owner: ListedObject, path: str, position: Value, plac
     return row
 
 
-def is_stored_again(tracer: Tracer, owner: ListedObject, path: str, place: Scalar, value: Value) -> bool:
+def is_stored_again(tracer: Tracer, owner: ListedObject, path: str, place: Scalar | None, value: Value) -> bool:
     """Whether a value is the very array that an object has under that name, as behind ``b.pos += v``."""
     value = realise(tracer, value)
-    return isinstance(value, ArrayValue) and tracer.array_items.get(value.node) == (owner.root, path, place)
+    return (
+        isinstance(value, ArrayValue)
+        and place is not None
+        and tracer.array_items.get(value.node) == (owner.root, path, place)
+    )
 
 
 def state_arrays_apart(tracer: Tracer) -> None:
@@ -71,8 +77,8 @@ def state_arrays_apart(tracer: Tracer) -> None:
         return
     inputs = [one for one in tracer.root.inputs if isinstance(one, Node) and _is_array(one)]
     for one, root in tracer.array_columns.items():
-        if one in tracer.written and any(known.holding.kind == "array" for known in tracer.listed):
-            root.give_up()  # nobody knows what these show
+        if one in tracer.written and tracer.restraints.arrays:
+            root.give_up()  # nobody knows what arrays that are taken of lists show
         for other in inputs:
             is_written = one in tracer.written or other in tracer.written
             if is_written and (other is not one or one in tracer.written):

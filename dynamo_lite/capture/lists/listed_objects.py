@@ -133,8 +133,8 @@ def _own(cls: type, obj: Any, name: str) -> Any:
 def _read(machine: Machine, owner: ListedObject, name: str) -> Value:
     tracer, position = machine.tracer, _position(machine.tracer, owner)
     if listed_arrays.is_array(_own(owner.cls, owner.first[1], name)):
-        place, among = _place(owner), count(tracer, owner.root, owner.path)
-        return listed_arrays.read(machine, owner, _path(owner, name), position, place, among)
+        size = count(tracer, owner.root, owner.path)
+        return listed_arrays.read(machine, owner, _path(owner, name), position, _place(owner), size)
     columns = _columns(machine, owner, name)
     if not tracer.in_loop and (owner.root in tracer.stored or len(columns) > 1):
         raise Break("loop-list", "a list")
