@@ -35,11 +35,11 @@ def read(machine: Machine, root: NumberedValue, column: ArrayValue, position: Sc
     return element
 
 
-def check_inside(tracer: Tracer) -> None:
-    """See that no loop of an attempt hands out an item of a list as a new object."""
+def check_inside(tracer: Tracer, stops: bool) -> None:
+    """See that no loop of an attempt hands out an item of a list as a new object; stops: it has ended at a break."""
     if tracer.list_scalars:
         items = _Items(tracer).of_graph(tracer.root, True)
-        for root in items.out | items.kept():
+        for root in items.out | (items.kept() if stops else set()):
             root.give_up()
 
 

@@ -568,7 +568,9 @@ def _stay_as_long(tracer: Tracer) -> None:
             tracer.require(make("eq", read(tracer, target.node, "int", abi.READ_LENGTH), count))
 
 
-def _store(tracer: Tracer, target: ListValue, place: Scalar | None, item: Value, whole: Value | None = None) -> None:
+def _store(
+    tracer: Tracer, target: ListValue, place: Scalar | None, item: Value, whole: Value | None = None
+) -> None:
     """target[place] = item, or without a place an append; whole: what either is `item` or another value, if it is."""
     if place is None:
         _changes_length(tracer, target)
