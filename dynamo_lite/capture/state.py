@@ -1,7 +1,6 @@
 """The state of a capture: the graph being built, the facts it rests on, and the interpreted frames.
 
-``Tracer`` is the one builder that handlers and call rules work on. It wraps concrete objects into symbolic values
-(stating a guard for whatever it looks at), decides relations between sizes, and appends operations to the graph.
+``Tracer`` wraps objects (stating a guard for whatever it looks at), decides relations of sizes, and appends operations.
 """
 
 from __future__ import annotations
