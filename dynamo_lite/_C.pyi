@@ -520,6 +520,9 @@ def holds(one: object, object: object, depth: int, /) -> bool:
 def all_differ(one: object, other: object, /) -> bool:
     """Whether all objects in two lists, or in those that they hold, differ (csrc/guards/columns.h)."""
 
+def are_apart(one: object, other: object, /) -> bool:
+    """Whether two arrays, or all of which they are columns, have no byte in common (csrc/guards/array_columns.h)."""
+
 def column(sequence: object, path: str | tuple[Any, ...], /) -> np.ndarray[Any, Any] | None:
     """The numbers at a path of nested lists and tuples (csrc/guards/columns.c); None where their items are of other
     types."""

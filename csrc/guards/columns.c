@@ -13,13 +13,14 @@
  * "@", or "A", the tag of the number as the object that it is (objects.c); where there are floats and ints, "F" gives the floats (and 0
  * for an int), "I" the ints, and "k" 1 for a float. "o" is
  * for objects of which there are few, strings say: the path is a tuple then, of such a text and of the objects, and the
- * column says which of these each one is. The array may be written to: dl_columns_put stores
+ * column says which of these each one is. "v" is for arrays (array_columns.c). The array may be written to: dl_columns_put stores
  * what a program has left there into the objects.
  *
  *     [Point(1.0, 2.0), Point(3.0, 4.0)]:  "lax;f" gives [1.0, 3.0]
  */
 #include "numpy_api.h"
 
+#include "array_columns.h"
 #include "columns.h"
 #include "program/objects.h"
 #include "frame/pyframe.h"
@@ -216,7 +217,7 @@ dl_columns_is_path(PyObject *object)
     }
     if (path[0] == 'a') {
         const char *end = strchr(path, ';');
-        return end != NULL && end > path + 1 && end[1] != 0 && strchr("fibmFIkn@Ao", end[1]) != NULL && end[2] == 0
+        return end != NULL && end > path + 1 && end[1] != 0 && strchr("fibmFIkn@Aov", end[1]) != NULL && end[2] == 0
                && has_objects == (end[1] == 'o');
     }
     if (has_objects) {
@@ -318,6 +319,26 @@ held_objects(const Column *column, char kind)
     return held;
 }
 
+/* The column of the arrays that objects have under a name: NULL as of dl_columns_make. */
+static PyObject *
+make_of_arrays(PyObject *list, const Column *objects, const DlAttribute *attribute)
+{
+    PyObject *arrays = PyTuple_New(objects->count), *made = NULL;
+    for (npy_intp i = 0; arrays != NULL && i < objects->count; i++) {
+        PyObject *found = read_attribute(attribute, (PyObject *)(intptr_t)objects->items[i]);
+        if (found == NULL) {
+            Py_CLEAR(arrays);
+            break;
+        }
+        PyTuple_SET_ITEM(arrays, i, Py_NewRef(found));
+    }
+    if (arrays != NULL) {
+        made = dl_array_column_make(list, arrays);
+        Py_DECREF(arrays);
+    }
+    return made;
+}
+
 /* The column of an attribute, which keeps the list and what the numbers were: NULL as of dl_columns_make. */
 static PyObject *
 make_of_attributes(PyObject *object, const char *path, PyObject *whole)
@@ -331,11 +352,15 @@ make_of_attributes(PyObject *object, const char *path, PyObject *whole)
     if (status == 1 && objects.count > 0) {
         dl_attribute_find(&attribute, Py_TYPE((PyObject *)(intptr_t)objects.items[0]), end.name);
     }
+    PyObject *array = NULL, *base = NULL;
+    if (status == 1 && end.kind == 'v') {
+        array = make_of_arrays(object, &objects, &attribute);
+        goto done;
+    }
     for (npy_intp i = 0; i < objects.count && status == 1; i++) {
         PyObject *found = end.kind == 'm' ? Py_None : read_attribute(&attribute, (PyObject *)(intptr_t)objects.items[i]);
         status = found == NULL ? (PyErr_Occurred() ? -1 : 0) : append_attribute(&column, found, end.kind, whole);
     }
-    PyObject *array = NULL, *base = NULL;
     if (status == 1) {
         Py_ssize_t kept = end.kind == 'm' ? 0 : (Py_ssize_t)column.count * (Py_ssize_t)sizeof(int64_t);
         base = Py_BuildValue("(Oy#N)", object, (char *)column.items, kept, held_objects(&column, end.kind));
@@ -347,6 +372,7 @@ make_of_attributes(PyObject *object, const char *path, PyObject *whole)
             Py_CLEAR(array);
         }
     }
+done:
     Py_XDECREF(base);
     Py_XDECREF(end.name);
     PyMem_Free(objects.items);
@@ -461,6 +487,10 @@ dl_columns_put(PyObject *path, PyObject *marks, PyObject *table, PyObject *const
     }
     PyObject *base = NULL;
     PyObject **numbers = NULL;
+    if (end.kind == 'v') {
+        Py_XDECREF(end.name);
+        return n_values == 1 ? dl_array_column_put(values[0]) : -1;
+    }
     int status = -1, is_tagged = table != Py_None;
     int has_floats = end.kind == 'f' || end.kind == 'n';
     if (end.name == NULL || n_values != (end.kind != 'n' ? 1 : is_tagged ? 4 : 3)

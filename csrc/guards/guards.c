@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include "array_columns.h"
 #include "columns.h"
 #include "guards_table.h"
 #include "frame/pyframe.h"
@@ -412,6 +413,19 @@ all_differ(PyObject *module, PyObject *args)
     return differ < 0 ? NULL : PyBool_FromLong(differ);
 }
 
+/* are_apart(one, other) -> bool: see array_columns.h. */
+static PyObject *
+are_apart(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *one, *other;
+    if (!PyArg_ParseTuple(args, "OO:are_apart", &one, &other)) {
+        return NULL;
+    }
+    int apart = dl_array_columns_are_apart(one, other);
+    return apart < 0 ? NULL : PyBool_FromLong(apart);
+}
+
 /* holds(one, object, depth) -> bool: see columns.h. */
 static PyObject *
 holds(PyObject *module, PyObject *args)
@@ -456,6 +470,8 @@ PyMethodDef dl_guards_functions[] = {
      "put_column(path, marks, table, *values): store what a program has left in the column of an attribute."},
     {"all_differ", all_differ, METH_VARARGS,
      "all_differ(one, other): whether all objects in two lists, or in those that they hold, differ."},
+    {"are_apart", are_apart, METH_VARARGS,
+     "are_apart(one, other): whether two arrays, or all of which they are columns, have no byte in common."},
     {"holds", holds, METH_VARARGS,
      "holds(one, object, depth): whether a list or tuple, or one of those that it holds, so many deep, holds that object."},
     {"column", column_of, METH_VARARGS,

@@ -1,5 +1,6 @@
 /* The ops of a table of guards: what each reads, and tests (see guards.def). */
 #include "frame/cache.h"
+#include "array_columns.h"
 #include "columns.h"
 #include "guards.h"
 #include "guards_table.h"
@@ -549,6 +550,12 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             break;
         case ALL_DIFFER:
             passes = dl_columns_all_differ(regs[op->reg[0]], regs[op->reg[1]]);
+            if (passes < 0) {
+                return -1;
+            }
+            break;
+        case APART:
+            passes = dl_array_columns_are_apart(regs[op->reg[0]], regs[op->reg[1]]);
             if (passes < 0) {
                 return -1;
             }

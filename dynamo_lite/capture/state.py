@@ -1,7 +1,6 @@
 """The state of a capture: the graph being built, the facts it rests on, and the interpreted frames.
 
-``Tracer`` is the one builder that handlers and call rules work on. It wraps concrete objects into symbolic values
-(stating a guard for whatever it looks at), decides relations between sizes, and appends operations to the graph.
+``Tracer`` wraps objects (stating a guard for whatever it looks at), decides relations of sizes, and appends operations.
 """
 
 from __future__ import annotations
@@ -304,6 +303,8 @@ class Tracer:
         self.long: dict[Source, int] = {}  # long lists and tuples, and how many of their items were looked at
         self.handed: list[NumberedValue] = []  # lists of which the op at hand has got the array (whole_lists.py)
         self.list_scalars: dict[Node, NumberedValue] = {}  # items of lists: no new objects (listed_scalars.py)
+        self.array_columns: dict[Node, NumberedValue] = {}  # inputs, of arrays of the objects in a list
+        self.array_items: dict[Node, tuple[NumberedValue, str, Scalar | None]] = {}  # their rows (listed_arrays.py)
         self.kinds_put: dict[object, dict[Scalar | None, str]] = {}  # what lists have got, and where (scalar_items.py)
         self.nested = False  # a list in another one is known by its numbers alone
         self.regions: list[Region] = []

@@ -310,7 +310,7 @@ class _Attempts:
         check_parts(tracer)
         check_unchanged(tracer)
         check_others(tracer)
-        check_inside(tracer)
+        check_inside(tracer, isinstance(result, Stop))
         check_kept(tracer)
 
     def _teaches(self, tracer: Tracer, frame: Frame, result: Value | Stop | None) -> bool:

@@ -329,6 +329,7 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "quiet": lambda _, value: _C.dies_quietly(value),
     "all_lack": lambda _, value, path: _C.all_lack(value, path),
     "all_differ": lambda _, a, b: _C.all_differ(a, b),
+    "apart": lambda _, a, b: _C.are_apart(a, b),
     "holds_not": lambda _, a, b, depth: type(a) in (list, tuple) and not _C.holds(a, b, depth),
     "method": _test_method,
     "lacks": _test_lacks,

@@ -22,6 +22,11 @@ def note_written(machine: Machine, target: Node) -> None:
     if root.kind is NodeKind.CONSTANT or _read_only(machine, target, root):
         raise Break("python-exception", "ValueError: assignment destination is read-only")
     _require_own(root)
+    owner = machine.tracer.array_columns.get(root)
+    if owner is not None:  # residual code stores what has been written (listed_arrays.py)
+        if not machine.tracer.defers:
+            raise Break("side-effect-attribute", "an array of an object in a list")
+        machine.tracer.stored.setdefault(owner, {})
     if root.kind is NodeKind.INPUT:
         for region in machine.tracer.regions:
             if root in region.carried:

@@ -556,7 +556,8 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
     if isinstance(lhs, ArrayValue) and isinstance(rhs, ArrayValue):
         if numpy_rules.carried(machine, lhs) or numpy_rules.carried(machine, rhs):
             raise Break("array-identity", "is")
-        if "object_array" in (lhs.node.op, rhs.node.op):
+        is_item = lhs.node in machine.tracer.array_items or rhs.node in machine.tracer.array_items
+        if is_item or "object_array" in (lhs.node.op, rhs.node.op):
             raise Break("array-identity", "is")
         if lhs.source is not None and rhs.source is not None:
             machine.tracer.facts.state_pair("distinct", lhs.source, rhs.source)

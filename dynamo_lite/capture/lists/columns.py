@@ -105,10 +105,10 @@ def _read_by_number(tracer: Tracer) -> list[Any]:
 def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value | None, place: Any) -> None:
     """Have a short loop over whole arrays unrolled, in which a kernel goes through them once; not one over lists whose
     lengths change from call to call, nor the rest of one, nor one with loops in it, or with branches for which it is to
-    stay a loop. iterator: of a `for`; place: of its header."""
+    stay a loop, nor one over objects that have arrays. iterator: of a `for`; place: of its header."""
     has_loops = any(node.kind is NodeKind.LOOP for node in region.graph.nodes)
     is_rest = isinstance(iterator, IteratorValue) and iterator.is_rest
-    if has_loops or is_rest or place in tracer.restraints.rolled:
+    if has_loops or is_rest or place in tracer.restraints.rolled or tracer.array_columns:
         return
     is_known = bool(tracer.restraints.objects) and not tracer.varies(trip)
     most = _UNROLLED_ARRAYS if tracer.restraints.arrays else _UNROLLED

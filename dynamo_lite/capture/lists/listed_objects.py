@@ -29,7 +29,7 @@ from typing import Any
 from dynamo_lite._C import all_differ, all_lack, own_attribute
 from dynamo_lite._C import column as make_column
 from dynamo_lite.capture.branches.choices import split_each
-from dynamo_lite.capture.lists import cells
+from dynamo_lite.capture.lists import cells, listed_arrays
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers.numbers import as_scalar
 from dynamo_lite.capture.source import Source, constant
@@ -103,6 +103,10 @@ def set_attribute(machine: Machine, owner: ListedObject, name: str, value: Value
         raise Break("side-effect-attribute", name)
     if _own(owner.cls, owner.first[1], name) is MISSING:
         raise Break("side-effect-attribute", name)
+    if listed_arrays.is_array(_own(owner.cls, owner.first[1], name)):
+        if not listed_arrays.is_stored_again(tracer, owner, _path(owner, name), _place(owner), value):
+            owner.root.give_up()
+        return
     known = _columns(machine, owner, name)
     if owner.root not in tracer.stored:
         _state_apart(tracer, owner.root)
@@ -127,7 +131,11 @@ def _own(cls: type, obj: Any, name: str) -> Any:
 
 
 def _read(machine: Machine, owner: ListedObject, name: str) -> Value:
-    tracer, columns, position = machine.tracer, _columns(machine, owner, name), _position(machine.tracer, owner)
+    tracer, position = machine.tracer, _position(machine.tracer, owner)
+    if listed_arrays.is_array(_own(owner.cls, owner.first[1], name)):
+        size = count(tracer, owner.root, owner.path)
+        return listed_arrays.read(machine, owner, _path(owner, name), position, _place(owner), size)
+    columns = _columns(machine, owner, name)
     if not tracer.in_loop and (owner.root in tracer.stored or len(columns) > 1):
         raise Break("loop-list", "a list")
     if columns[0].kind == "few":
@@ -184,10 +192,14 @@ def _place(owner: ListedObject) -> Scalar | None:
     return as_scalar(owner.items[0]) if owner.path == "l" else owner.position
 
 
+def _path(owner: ListedObject, name: str) -> str:
+    return f"{owner.path}a{name};"
+
+
 def _columns(machine: Machine, owner: ListedObject, name: str) -> list[cells.Cells]:
     """The numbers that the objects have under a name; of floats and ints, the floats, the ints and which it is."""
     tracer, root = machine.tracer, owner.root
-    path = f"{owner.path}a{name};"
+    path = _path(owner, name)
     loop = tracer.regions[0] if tracer.in_loop else None
     known: list[cells.Cells] | None = root.attributes.get(path)
     if known is None and (few := _few(tracer, owner, name, path)) is not None:
@@ -378,6 +390,7 @@ def state_listed(tracer: Tracer) -> None:
         for other in known if root in tracer.stored else tracer.stored:
             if other is not root and _may_hold(other, cls):
                 _state_none_shared(tracer, root, other)
+    listed_arrays.state_arrays_apart(tracer)
 
 
 def _state_none_shared(tracer: Tracer, root: NumberedValue, other: Value) -> None:

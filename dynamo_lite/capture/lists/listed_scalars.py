@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from dynamo_lite.capture.branches.sameness import is_read_later, reachable
 from dynamo_lite.capture.calls import numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.state import SkipFrame, Tracer
@@ -34,10 +35,11 @@ def read(machine: Machine, root: NumberedValue, column: ArrayValue, position: Sc
     return element
 
 
-def check_inside(tracer: Tracer) -> None:
-    """See that no loop of an attempt hands out an item of a list as a new object."""
+def check_inside(tracer: Tracer, stops: bool) -> None:
+    """See that no loop of an attempt hands out an item of a list as a new object; stops: it has ended at a break."""
     if tracer.list_scalars:
-        for root in _Items(tracer).of_graph(tracer.root, True).out:
+        items = _Items(tracer).of_graph(tracer.root, True)
+        for root in items.out | (items.kept() if stops else set()):
             root.give_up()
 
 
@@ -55,6 +57,7 @@ class _Items:
         self.of: dict[Node, _Roots] = {}
         self.results: dict[Node, list[_Roots]] = {}  # of loops and choices
         self.out: set[NumberedValue] = set()  # lists of which an item gets out
+        self.of_arrays = frozenset(tracer.array_columns.values())  # whose arrays no loop or choice hands out
 
     def of_graph(self, graph: Graph, is_begun: bool) -> _Items:
         """Look at a segment's graph; is_begun: its outputs are not known yet."""
@@ -64,6 +67,14 @@ class _Items:
         if not is_begun:
             self.out.update(*map(self._roots, graph.outputs))
         return self
+
+    def kept(self) -> set[NumberedValue]:
+        """The lists of which some frame may still read an array, where the segment ends."""
+        if not self.of_arrays:
+            return set()
+        held = [one for one in reachable(self.tracer) if isinstance(one, ArrayValue)]
+        found = [one for one in held if self.of.get(one.node, _NONE) & self.of_arrays]
+        return {root for one in found if is_read_later(self.tracer, one) for root in self.of[one.node] & self.of_arrays}
 
     def _roots(self, arg: object) -> _Roots:
         return self.of.get(arg, _NONE) if isinstance(arg, Node) else _NONE
@@ -116,6 +127,7 @@ class _Items:
             if not changed:
                 break
         self.results[node] = results
+        self.out |= self.of_arrays & _NONE.union(*results)
 
 
 def _computes(node: Node) -> bool:

@@ -266,7 +266,7 @@ def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
             if before.get(key) is not value and not is_entry:
                 found.append((owner, key, value))
         if isinstance(owner, NumberedValue):
-            found += _columns_written(owner)
+            found += _columns_written(tracer, owner)
     return found
 
 
@@ -282,12 +282,17 @@ class _Columns:
 _COLUMNS = _Columns()
 
 
-def _columns_written(root: NumberedValue) -> list[tuple[Value, Any, Value]]:
+def _columns_written(tracer: Tracer, root: NumberedValue) -> list[tuple[Value, Any, Value]]:
     """The columns of attributes that are written (listed_objects.py)."""
     found: list[tuple[Value, Any, Value]] = []
     for path, columns in root.attributes.items():
         known = columns[0]
-        if known.kind == "few" and known.marks is not None:
+        if known.kind == "rows":
+            if known.array.node in tracer.written:
+                empty: list[Value] = [ConstantValue(None, None), ConstantValue(None, None)]
+                rows = SequenceValue(None, tuple, [*empty, ArrayValue(None, known.array.node)])
+                found.append((ConstantValue(None, _COLUMNS), known.where, rows))
+        elif known.kind == "few" and known.marks is not None:
             nothing: list[Value] = [ConstantValue(None, None), ConstantValue(None, None)]
             codes = SequenceValue(None, tuple, [*nothing, ArrayValue(None, known.array.node)])
             found.append((ConstantValue(None, _COLUMNS), known.where, codes))
