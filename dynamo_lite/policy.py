@@ -230,14 +230,34 @@ def is_looked_at(filename: str, module: str = "") -> bool:
         return not filename.startswith("<frozen ")
     if _is_library(filename):  # as most files are, and without a look at the disk
         return False
-    return not _is_library(os.path.realpath(filename))
+    path = os.path.realpath(filename) if os.path.islink(filename) else _in_real_folder(filename)
+    return not _is_library(path)
+
+
+def _in_real_folder(filename: str) -> str:
+    """The same file by the path of its folder without symbolic links."""
+    folder, name = os.path.split(filename)
+    return os.path.join(_real_folder(folder), name)
+
+
+@functools.cache
+def _real_folder(folder: str) -> str:
+    """A package has many files in one."""
+    return os.path.realpath(folder)
 
 
 def _is_library(path: str) -> bool:
-    is_there = path.startswith(_LIBRARIES) or any(part in path for part in _INSTALLED)
+    folders = tuple(entry if isinstance(entry, str) else "" for entry in sys.path)
+    return _has_libraries(path.rpartition(os.sep)[0] + os.sep, folders)
+
+
+@functools.lru_cache(1024)
+def _has_libraries(folder: str, path: tuple[str, ...]) -> bool:
+    """Whether files in a folder are a library's, with that sys.path."""
+    is_there = folder.startswith(_LIBRARIES) or any(part in folder for part in _INSTALLED)
     # NB: the program's own folder, the first one, may have them beside the program.
-    folders = [entry for entry in sys.path[1:] if isinstance(entry, str) and path.startswith(entry + os.sep)]
-    return is_there or any(folder != sys.path[0] and _has_packages(folder) for folder in folders)
+    entries = [entry for entry in path[1:] if entry and folder.startswith(entry + os.sep)]
+    return is_there or any(entry != path[0] and _has_packages(entry) for entry in entries)
 
 
 @functools.cache

@@ -53,7 +53,10 @@ class Shadows:
 
     def _taken(self) -> dict[str, ModuleType]:
         """What sys.modules has under these names, which it has no longer."""
-        found = [name for name in sys.modules if name.partition(".")[0] in self._names]
+        found = [name for name in self._names if name in sys.modules]
+        if found:  # NB: asked for each file of a program
+            parts = tuple(f"{name}." for name in self._names)
+            found += [name for name in sys.modules if name.startswith(parts)]
         return {name: sys.modules.pop(name) for name in found}
 
     def __enter__(self) -> None:

@@ -24,6 +24,7 @@ import dis
 import types
 from collections.abc import Callable
 from functools import cache
+from typing import TypeAlias
 
 from dynamo_lite import _C
 from dynamo_lite.pycode.code import CO_GENERATOR_KINDS, CO_NEWLOCALS, CO_OPTIMIZED, Instr, skeleton
@@ -33,6 +34,7 @@ from dynamo_lite.pycode.module_code import holds_loop, may_loop
 from dynamo_lite.pycode.tables import location_table, shifted_exceptions
 from dynamo_lite.pycode.version import FACTS
 
+MakePoll: TypeAlias = Callable[[types.CodeType, bool], object]  # of a function's code, which may have loops
 _LOAD_CONST, _RESUME = dis.opmap["LOAD_CONST"], dis.opmap["RESUME"]
 _MOST_CONSTANTS = 250  # that fit into one instruction, with two more
 _STACK = 3  # slots
@@ -40,7 +42,7 @@ _STACK = 3  # slots
 
 def with_questions(
     code: types.CodeType,
-    make_poll: Callable[[types.CodeType], object],
+    make_poll: MakePoll,
     go_on: object,
     polled: Callable[[types.CodeType], types.CodeType],
 ) -> types.CodeType:
@@ -60,7 +62,7 @@ def with_questions(
 
 def _with_question(
     code: types.CodeType,
-    make_poll: Callable[[types.CodeType], object],
+    make_poll: MakePoll,
     go_on: object,
     polled: Callable[[types.CodeType], types.CodeType],
 ) -> types.CodeType:
@@ -75,21 +77,28 @@ def _with_question(
     for at in range(0, len(prefix), 2):
         if prefix[at] == _LOAD_CONST:
             prefix[at + 1] += n
-    waits = not may_loop(code) and holds_loop(code)  # others get polls, with all that is in them, at their first call
+    native = code.co_code  # NB: which CPython makes anew each time it is asked
+    loops = may_loop(native)
+    waits = not loops and holds_loop(code)  # others get polls, with all that is in them, at their first call
     inner = with_questions(code, make_poll, go_on, polled) if waits else code
     units = len(prefix) // 2
-    nowhere = location_table([((None, None, None, None), units)], code.co_firstlineno)
     made = code.replace(
-        co_code=bytes(prefix) + code.co_code,
-        co_consts=(*inner.co_consts, make_poll(code), go_on),
+        co_code=bytes(prefix) + native,
+        co_consts=(*inner.co_consts, make_poll(code, loops), go_on),
         co_stacksize=max(code.co_stacksize, _STACK),
-        co_linetable=nowhere + code.co_linetable,
+        co_linetable=_nowhere() + code.co_linetable,
         co_exceptiontable=shifted_exceptions(code.co_exceptiontable, units),
     )
     stand_for(made, code)
     _C.note_polls(made)
     _C.same_code(made, code)
     return made
+
+
+@cache
+def _nowhere() -> bytes:
+    """The part of the location table that is the prefix's, which stands on no line."""
+    return location_table([((None, None, None, None), len(_prefix()) // 2)], 1)
 
 
 @cache

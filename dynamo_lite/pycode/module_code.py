@@ -20,14 +20,16 @@ _BACK = frozenset(number for name, number in dis.opmap.items() if "JUMP_BACKWARD
 _BY_FRAME = frozenset({"locals", "vars", "dir", "eval", "exec"})  # which take a function's locals for a module's
 
 
-def may_loop(code: types.CodeType) -> bool:
-    """Whether there may be a loop, told without taking the code apart."""
-    return not _BACK.isdisjoint(code.co_code[::2])
+def may_loop(native: bytes) -> bool:
+    """Whether there may be a loop in a code object's ``co_code``, told without taking it apart."""
+    return not _BACK.isdisjoint(native[::2])
 
 
 def holds_loop(code: types.CodeType) -> bool:
     """Whether there may be a loop in it, or in a function in it: that of a comprehension, say."""
-    return may_loop(code) or any(isinstance(const, types.CodeType) and holds_loop(const) for const in code.co_consts)
+    return may_loop(code.co_code) or any(
+        isinstance(const, types.CodeType) and holds_loop(const) for const in code.co_consts
+    )
 
 
 def is_module(code: Code) -> bool:

@@ -116,6 +116,8 @@ def protected_ranges(table: bytes) -> list[tuple[int, int, int, int, bool]]:
 
 def shifted_exceptions(table: bytes, units: int) -> bytes:
     """co_exceptiontable, where so many code units come before all that it protects."""
+    if not table:
+        return table
     return exception_table(
         (start + units, end + units, target + units, depth, lasti)
         for start, end, target, depth, lasti in protected_ranges(table)

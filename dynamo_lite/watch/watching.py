@@ -101,10 +101,11 @@ class Watch:
         if code.co_flags & CO_NEWLOCALS:
             return self._polled(code, entries=True)
         code = with_questions(code, self._first_call, _C.GO_ON, functools.partial(self._polled, entries=True))
-        return self._polled(code, entries=False) if may_loop(code) else code
+        return self._polled(code, entries=False) if may_loop(code.co_code) else code
 
-    def _first_call(self, code: types.CodeType) -> _C.Poll:
-        """The poll that gives the functions of `code` theirs, once one is called, or has taken some time."""
+    def _first_call(self, code: types.CodeType, loops: bool) -> _C.Poll:
+        """The poll that gives the functions of `code` theirs, once one is called, or has taken some time. loops:
+        whether it may have any."""
         self.watched_code.add(defined_at(code))
         made: list[types.CodeType] = []
 
@@ -117,7 +118,7 @@ class Watch:
                     made.append(code)
             return made[0]
 
-        poll = _C.Poll(code, make=make, waits=not may_loop(code))
+        poll = _C.Poll(code, make=make, waits=not loops)
         poll.without = code
         return poll
 
