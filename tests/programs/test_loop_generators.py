@@ -85,7 +85,7 @@ def left_early_and_asked_again(x, n):  # type: ignore[no-untyped-def]
     return taken, list(rows)
 
 
-@case(matrix, plain=True)
+@case(matrix)
 def with_a_filter(x, n):  # type: ignore[no-untyped-def]
     return sum(row for row in x if row.sum() > n)
 
