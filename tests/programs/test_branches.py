@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,7 @@ from tests.oracle import require_equal
 OPTIONS = {"check": 1, "cost_model": False, "recompile_limit": 100}
 Array = Any
 ONE, BROKEN = True, False
+ONE_UP_TO_3_13 = sys.version_info < (3, 14)  # from then on CPython's compiler writes any() of a generator expression out
 CASES: list[tuple[Callable[..., Any], bool]] = []
 
 
@@ -460,7 +462,7 @@ def leaves_the_loop_or_not(x: Array, y: Array, k: int, f: float) -> Any:
     return z, i
 
 
-@case(ONE)
+@case(ONE_UP_TO_3_13)
 def any_and_all(x: Array, y: Array, k: int, f: float) -> Any:
     return any(np.linalg.norm(one) < f for one in (x, y)), all(one[0] > 0.0 for one in (x, y, x + y))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,10 @@ def nearest(ws, x):
         if s < least:
             least, place = s, t
     return least, place
+
+
+# From 3.14 on CPython's compiler writes any() of a generator expression out, as a loop over the generator.
+BROKEN = {"some_are_near"} if sys.version_info >= (3, 14) else set[str]()
 
 
 @program(both)
@@ -174,7 +179,7 @@ def test_they_are_native(name: str, backend: str) -> None:
         assert outcome(fn, make(n)) == outcome(fast, make(n))
     assert fast.stats()["native_calls"] and not fast.stats()["declines"]
     found = dynamo_lite.explain(fn, backend=backend, options=OPTIONS)(*make(30))
-    assert {loop.outcome for loop in found.loops} == {"native"} and not found.breaks, found
+    assert {loop.outcome for loop in found.loops} == {"native"} and bool(found.breaks) == (name in BROKEN), found
     assert "object_array" in str(found)
 
 
