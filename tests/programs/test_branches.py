@@ -23,7 +23,7 @@ from tests.oracle import require_equal
 OPTIONS = {"check": 1, "cost_model": False, "recompile_limit": 100}
 Array = Any
 ONE, BROKEN = True, False
-ONE_UP_TO_3_13 = sys.version_info < (3, 14)  # from then on CPython's compiler writes any() of a generator expression out
+ONE_UP_TO_3_13 = sys.version_info < (3, 14)  # any() of a generator expression: later a loop of the compiler's
 CASES: list[tuple[Callable[..., Any], bool]] = []
 
 
