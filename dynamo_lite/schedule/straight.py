@@ -16,7 +16,7 @@ INVARIANT: what the steps write of arrays from outside is saved in front of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,8 +72,7 @@ def _straight(
     saves = [step for step in schedule.steps if isinstance(step, Save)]
     steps: list[Step] = [step for step in schedule.steps if not isinstance(step, Alloc | Save)]
     if of_arrays:
-        kept = _kept(steps, schedule.outputs)
-        steps = [_copying(step, kept) if isinstance(step, Cond) else step for step in steps]
+        steps = _with_copies(schedule, steps)
     if not steps or not all(map(_is_plain, allocs)):
         return None
     segment = _Segment(schedule, types, allocs, of_arrays)
@@ -448,28 +447,40 @@ def _makes(way: Schedule, place: int) -> bool:
     return roots[place] in made and roots.count(roots[place]) == 1
 
 
-def _kept(steps: Sequence[Step], outputs: Sequence[Operand]) -> set[int]:
-    """The registers that are handed out, or show what is written."""
+def _with_copies(schedule: Schedule, steps: list[Step]) -> list[Step]:
+    """The steps, of which choices that do nothing but hand out arrays that are there already hand out copies of them,
+    where neither these nor what they show are written, and nobody outside gets them."""
     sources = {step.dst: step.src for step in steps if isinstance(step, View)}
-    kept = [output.index for output in outputs if isinstance(output, Reg)]
+    written = [*schedule.written]
     for step in steps:
         match step:
             case Map():
-                kept += [out for out, into in zip(step.outs, step.into, strict=True) if into]
+                written += [out for out, into in zip(step.outs, step.into, strict=True) if into]
             case Cond():
-                written = (step.operands[place] for place in {*step.then.written, *step.orelse.written})
-                kept += [one.index for one in written if isinstance(one, Reg)]
-    for register in kept:  # grows
-        if register in sources:
-            kept.append(sources[register])
-    return set(kept)
+                targets = (step.operands[place] for place in {*step.then.written, *step.orelse.written})
+                written += [one.index for one in targets if isinstance(one, Reg)]
+    handed = [output.index for output in schedule.outputs if isinstance(output, Reg)]
+    kept = {_root(register, sources) for register in (*written, *handed)}
+    changed = {_root(register, sources) for register in written}
+
+    def is_read_only(step: Cond) -> bool:
+        shown = {_root(one.index, sources) for one in step.operands if isinstance(one, Reg)}
+        return kept.isdisjoint(step.dsts) and changed.isdisjoint(shown)
+
+    return [_copying(step) if isinstance(step, Cond) and is_read_only(step) else step for step in steps]
 
 
-def _copying(step: Cond, kept: set[int]) -> Cond:
-    """A choice that does nothing but hand out arrays that are there already, as one between copies of them, where they
-    are only read."""
+def _root(register: int, sources: Mapping[int, int]) -> int:
+    """The register of which one is a view, however many lie in between."""
+    while register in sources:
+        register = sources[register]
+    return register
+
+
+def _copying(step: Cond) -> Cond:
+    """The same choice, of copies; as it is where its branches have steps."""
     ways = step.then, step.orelse
-    if any(way.steps or way.n_registers > way.n_inputs for way in ways) or not kept.isdisjoint(step.dsts):
+    if any(way.steps or way.n_registers > way.n_inputs for way in ways):
         return step
     sizes = tuple(dict.fromkeys(dim for type_ in step.types for dim in type_.shape if is_symbolic(dim)))
     first = len(step.operands)

@@ -110,6 +110,12 @@ def written(x: Any) -> Any:
     return z, y
 
 
+def picked(x: Any) -> Any:
+    y, z = x * 2.0, x - x.sum()
+    p = y if x[0] < 1.25 else z
+    return p + x, y.sum()
+
+
 # Where the order of axes, or whose memory it is, may be another than what a routine makes: these keep their steps.
 def turned(x: Any) -> Any:
     y = x.reshape(2, 2)
@@ -141,9 +147,26 @@ def two_of_one(x: Any) -> Any:
     return y, z * x.sum()
 
 
+def picked_and_written(x: Any) -> Any:
+    y = x * 2.0
+    p = y if x[0] < 1.25 else x
+    x += 1.0
+    y *= 0.5
+    return p + x.sum()
+
+
+def picked_and_written_through_a_view(x: Any) -> Any:
+    y = x * 2.0
+    p = y[1:] if x[0] < 1.25 else x[:-1]
+    y[2] = 7.0
+    x[1] = 5.0
+    return p + x.sum()
+
+
 HAVE = [scaled, several, joined, outer, columns, mixed, product, in_place, row, rotated, stiffness, chosen]
-HAVE += [like_a_part, chosen_twice, written]
-OTHERS = [turned, viewed, shown, one_or_the_other, two_of_one]
+HAVE += [like_a_part, chosen_twice, written, picked]
+OTHERS = [turned, viewed, shown, one_or_the_other, two_of_one, picked_and_written]
+OTHERS += [picked_and_written_through_a_view]
 FUNCTIONS = [*HAVE, *OTHERS]
 ARRAYS: dict[str, Callable[[], Any]] = {
     "packed": lambda: np.array([1.5, 2.5, 3.5, 0.5]),

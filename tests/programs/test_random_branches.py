@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dynamo_lite
+from dynamo_lite import _C
 from dynamo_lite.graph.node import NodeKind
 from tests.conftest import budget
 from tests.programs.loop_cases import BACKENDS, OPTIONS
@@ -20,6 +21,16 @@ BATCH = 20
 @pytest.mark.parametrize("start", range(0, budget("BRANCH_FUZZ", 60), BATCH))
 def test_random_branches(start: int, backend: str) -> None:
     assert sum(keeps(seed, backend) for seed in range(start, start + BATCH)) > BATCH // 6
+
+
+def test_random_branches_in_routines() -> None:
+    """Programs that have routines of small arrays from their first call on."""
+    before = _C.run_small_after(-1)
+    try:
+        for seed in range(1000, 1000 + BATCH):
+            keeps(seed, "numba")
+    finally:
+        _C.run_small_after(before)
 
 
 def keeps(seed: int, backend: str) -> bool:
