@@ -322,7 +322,9 @@ class Resumes:
             return self._after_a_round(known, target) or known
         if target.first:
             # NB: what goes on with the iteration itself would end up here again.
-            return self._after_a_round(known, target) or self._jump(function, replace(target, first=False, plain=True))
+            return self._after_a_round(known, target) or self._jump(
+                function, replace(target, first=False, plain=True)
+            )
         return known
 
     def _after_a_round(self, jump: _C.Jump, target: Target) -> _C.Jump | None:

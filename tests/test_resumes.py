@@ -112,7 +112,9 @@ PROGRAMS: list[Callable[..., Any]] = [
 ]
 
 
-def observed(function: Callable[..., Any], n: int, size: int = 7, seen: Callable[[Any], Any] = repr) -> tuple[Any, ...]:
+def observed(
+    function: Callable[..., Any], n: int, size: int = 7, seen: Callable[[Any], Any] = repr
+) -> tuple[Any, ...]:
     """What a call gives or raises, where, and what it writes. seen: what is compared of a result."""
     WRITTEN.clear()
     try:

@@ -162,7 +162,9 @@ def _check_store(graph: Graph, node: Node, around: Around) -> None:
             raise GraphError(f"{node.name}: {size} elements do not fit an axis of {space}")
 
 
-def _check_arrays(graph: Graph, node: Node, body: Graph, outer: Sequence[Argument], numbers: Mapping[str, Any]) -> None:
+def _check_arrays(
+    graph: Graph, node: Node, body: Graph, outer: Sequence[Argument], numbers: Mapping[str, Any]
+) -> None:
     """That arrays go into a body where it takes arrays, of the types that it takes by the numbers that go in."""
     for place, (inner, value) in enumerate(zip(body.inputs, outer, strict=True)):
         if isinstance(inner, Symbol):

@@ -392,7 +392,9 @@ def _pair_of_axes(value: Any) -> Any:
         return static_int(value)
     if len(value) != 2:
         raise OpError("axes of other than two arrays")
-    return tuple(tuple(map(static_int, part)) if type(part) in (tuple, list) else (static_int(part),) for part in value)
+    return tuple(
+        tuple(map(static_int, part)) if type(part) in (tuple, list) else (static_int(part),) for part in value
+    )
 
 
 PairOfAxes = Annotated[Any, Kind("a number of axes, or the axes of each operand", _pair_of_axes)]
@@ -406,13 +408,16 @@ def _bind_tensordot(ask: Relate, a: ArrayArg, b: ArrayArg, axes: PairOfAxes = 2)
     if type(axes) is int and not 0 <= axes <= min(map(len, shapes)):
         raise OpError("tensordot over more axes than there are")
     given = (tuple(range(-axes, 0)), tuple(range(axes))) if type(axes) is int else axes
-    gone = [tuple(axis_of(axis, len(shape)) for axis in part) for part, shape in zip(given, shapes, strict=True)]
+    gone = [
+        tuple(axis_of(axis, len(shape)) for axis in part) for part, shape in zip(given, shapes, strict=True)
+    ]
     if len(gone[0]) != len(gone[1]) or any(len(set(part)) != len(part) for part in gone):
         raise OpError("tensordot over these axes")
     for left, right in zip(*gone, strict=True):
         equal(shapes[0][left], shapes[1][right], ask)
     kept = [
-        tuple(axis for axis in range(len(shape)) if axis not in part) for shape, part in zip(shapes, gone, strict=True)
+        tuple(axis for axis in range(len(shape)) if axis not in part)
+        for shape, part in zip(shapes, gone, strict=True)
     ]
     common = product(tuple(shapes[0][axis] for axis in gone[0]))
     free = [product(tuple(shape[axis] for axis in part)) for shape, part in zip(shapes, kept, strict=True)]

@@ -250,9 +250,9 @@ def _infer_set_of(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
 define_open(
     "set_of",
     _infer_set_of,
-    lambda args, params: (
-        _SETS[params["name"]](*args, assume_unique=True) if params.get("unique") else _SETS[params["name"]](*args)
-    ),
+    lambda args, params: _SETS[params["name"]](*args, assume_unique=True)
+    if params.get("unique")
+    else _SETS[params["name"]](*args),
     "params[name], a set operation on the elements of two arrays: a sorted vector; params unique: each is there once.",
     (
         *(Sample(((4,), (3,)), {"name": name}, ("?bhilBHILefd",) * 2) for name in _SETS),

@@ -77,7 +77,9 @@ def _ways(k: int) -> Iterator[int]:
                 yield way | HALVES
 
 
-def _matrices(shape: int, a_in_f: bool, b_in_f: bool, p: int, k: int, q: int) -> Iterator[tuple[Array, Array]]:
+def _matrices(
+    shape: int, a_in_f: bool, b_in_f: bool, p: int, k: int, q: int
+) -> Iterator[tuple[Array, Array]]:
     samples = Samples(64 * p + 8 * k + q)
 
     def numbers(*sizes: int) -> Array:

@@ -315,7 +315,9 @@ define(
 
 @spell_ufunc_method("accumulate", "accumulate")
 def _accumulate_method(ufunc: np.ufunc) -> Binder:
-    def bind(ask: Relate, array: ArrayArg, /, axis: Int = 0, dtype: DTypeOrNone = None, out: ReduceOut = None) -> Bound:
+    def bind(
+        ask: Relate, array: ArrayArg, /, axis: Int = 0, dtype: DTypeOrNone = None, out: ReduceOut = None
+    ) -> Bound:
         return _bind_accumulate(ufunc, array, axis, dtype, out)
 
     return bind

@@ -146,7 +146,9 @@ class NumberBuilder:
         self.nodes.append(Helper(name, tuple(operands), () if result is None else (result,), failure))
         return result
 
-    def computed(self, name: str, operands: Sequence[Value | Memref], dtype: DType, failure: int = 0) -> Value:
+    def computed(
+        self, name: str, operands: Sequence[Value | Memref], dtype: DType, failure: int = 0
+    ) -> Value:
         """The same of one that has a result."""
         result = self.helper(name, operands, dtype, failure)
         assert result is not None

@@ -173,7 +173,9 @@ class SelectionBuilder(PlaceBuilder):
         count = Number("int", self.computed("mark", words, INT64), 0, most.most)
         return count, self.as_open(number, notes, count, axes, False)
 
-    def move_selected(self, puts: bool, packed: Array, source: Array, mask: Array, notes: Array, count: Number) -> None:
+    def move_selected(
+        self, puts: bool, packed: Array, source: Array, mask: Array, notes: Array, count: Number
+    ) -> None:
         one, none, axes = self.constant(INT64, 1), self.constant(INT64, 0), len(mask.sizes)
         inner = [source.sizes[axes].value, source.strides[axes]] if len(source.sizes) > axes else [one, none]
         packed_inner = packed.strides[1] if len(packed.sizes) > 1 else none

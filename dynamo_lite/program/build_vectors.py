@@ -316,7 +316,8 @@ class VectorBuilder(StepBuilder):
         along = 0 if one else int(given["axis"])
         what = self.constant(
             INT64,
-            abi.POSITIONS * x.dtype.num + (abi.POSITION_GREATEST if step.function in GREATEST else abi.POSITION_LEAST),
+            abi.POSITIONS * x.dtype.num
+            + (abi.POSITION_GREATEST if step.function in GREATEST else abi.POSITION_LEAST),
         )
         if one:
             out: Array | None = None

@@ -63,7 +63,9 @@ def _cut(lines: Writer, dtype: DType, a: str, b: str) -> tuple[str, str, str]:
     return quotient, lines.op("fadd", dtype, rest, missing), lines.quiet_compare("oge", dtype, [size, limit])
 
 
-def of_nans(lines: Writer, dtype: DType, args: list[str], missing: str, of: tuple[str, str]) -> tuple[str, str]:
+def of_nans(
+    lines: Writer, dtype: DType, args: list[str], missing: str, of: tuple[str, str]
+) -> tuple[str, str]:
     """A result and its doubt with what is `missing` where one operand is NaN, or both are, and alike; any other NaN is
     in doubt."""
     result, doubt = of

@@ -22,7 +22,9 @@ def _packed(first: Array, n: Any) -> Array:
     return array_at(first, (n,), (first.itemsize,))
 
 
-def _nonzero(type_num: Any, x: Array, rows: Any, n: Any, row_stride: Any, stride: Any, pairs: Any, out: Array) -> Any:
+def _nonzero(
+    type_num: Any, x: Array, rows: Any, n: Any, row_stride: Any, stride: Any, pairs: Any, out: Array
+) -> Any:
     elements = array_at(x, (rows, n), (row_stride, stride))
     at = np.argwhere(elements) if pairs else np.flatnonzero(elements)
     _packed(out, at.size)[...] = at.ravel()
@@ -114,7 +116,9 @@ def _move_at(
         target[...] = source
 
 
-def _add_at(type_num: Any, subtracts: Any, x: Array, offsets: Array, count: Any, values: Array, stride: Any) -> None:
+def _add_at(
+    type_num: Any, subtracts: Any, x: Array, offsets: Array, count: Any, values: Array, stride: Any
+) -> None:
     add = np.subtract if subtracts else np.add
     for value, offset in zip(array_at(values, (count,), (stride,)), _packed(offsets, count).tolist(), strict=True):
         there = array_over(x.ctypes.data + offset, (), (), x.dtype)

@@ -44,7 +44,9 @@ from dynamo_lite.schedule.steps import (
 
 def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
     """The outputs of `schedule` on `inputs`; stores change the inputs."""
-    env: dict[str, Number] = {symbol.name: value_of(symbol, inputs) for symbol in schedule.symbols if symbol.input >= 0}
+    env: dict[str, Number] = {
+        symbol.name: value_of(symbol, inputs) for symbol in schedule.symbols if symbol.input >= 0
+    }
     registers: dict[int, Any] = dict(enumerate(inputs)) | dict(schedule.constants)
 
     def concrete(value: Any) -> Any:

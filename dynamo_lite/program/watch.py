@@ -223,7 +223,9 @@ def _lasting_tests(
         lasting = left
     tests, single = tests_of(ops, numbers)
     met = {
-        op.results[0] for op in ops if gives_any_nan(op) or (meets_nan(op) and len(set(op.operands) - set(single)) > 1)
+        op.results[0]
+        for op in ops
+        if gives_any_nan(op) or (meets_nan(op) and len(set(op.operands) - set(single)) > 1)
     }
     reached: set[Value] = set()
     todo = list(met & lasting)

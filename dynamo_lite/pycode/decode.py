@@ -636,7 +636,9 @@ def _reading(op: str) -> Callable[[_Decoder, int], Any]:
 # What `emit` looks at: whether a TO_BOOL came before.
 _TESTS = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "UNARY_NOT") if FACTS.boolean_jumps else ()
 # Native opcodes that are canonical ones by the same name wherever they stand -> what makes the operand.
-_PLAIN = {op: _reading(op) for op in OPCODES.keys() & CACHES.keys() - {*_SPECIAL, *_SEQUENCES, *SPELLINGS, *_TESTS}}
+_PLAIN = {
+    op: _reading(op) for op in OPCODES.keys() & CACHES.keys() - {*_SPECIAL, *_SEQUENCES, *SPELLINGS, *_TESTS}
+}
 
 HANDLED = frozenset(_SPECIAL)
 """Native opcodes that need more than a row of their own name."""

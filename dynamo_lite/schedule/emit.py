@@ -551,7 +551,9 @@ def may_decline(step: Step, target: Target, shapes: Mapping[int, tuple[Dim, ...]
     return not isinstance(step, Save | Leave | Masked | New)
 
 
-def _kernel_declines(step: Map | Reduce, target: Target, shapes: Mapping[int, tuple[Dim, ...]], fresh: bool) -> bool:
+def _kernel_declines(
+    step: Map | Reduce, target: Target, shapes: Mapping[int, tuple[Dim, ...]], fresh: bool
+) -> bool:
     """Whether a kernel may report something, read a number that its dtype cannot hold, or an array that is reversed, or
     make one whose memory order nobody can tell (csrc/program/layout.c): that of one array of its shape is known."""
     kernel = step.kernel

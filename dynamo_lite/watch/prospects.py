@@ -104,7 +104,9 @@ def is_avoidable(code: Code, loop: Loop, index: int) -> bool:
     return index != loop.header and _leads_past(code, loop.header, [index], set(loop.edges), loop.body)
 
 
-def _leads_past(code: Code, start: int, without: Sequence[int], ends: set[int], within: frozenset[int] | None) -> bool:
+def _leads_past(
+    code: Code, start: int, without: Sequence[int], ends: set[int], within: frozenset[int] | None
+) -> bool:
     """Whether one of `ends` is reached from `start` without the instructions `without`."""
     seen, ahead = set(without), [start]
     while ahead:

@@ -432,7 +432,8 @@ def deflected(position: Any, observer: Any) -> Any:
     both = position + observer
     lengths = [np.sqrt((one * one).sum(axis=0)) for one in (position, both, observer)]
     p, q, e = (
-        one / np.where(length, length, 1.0) for one, length in zip((position, both, observer), lengths, strict=True)
+        one / np.where(length, length, 1.0)
+        for one, length in zip((position, both, observer), lengths, strict=True)
     )
     across = (e * p).sum(axis=0)
     turned = ((p * q).sum(axis=0) * e - across * q) / (2.0 + (q * e).sum(axis=0))

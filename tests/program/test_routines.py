@@ -294,7 +294,9 @@ def moved(a, b, n):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(("function", "copies"), [(columns, 0), (moved, 1)])
-def test_what_lies_at_another_place_along_an_axis_is_written_at_once(function: Callable[..., Any], copies: int) -> None:
+def test_what_lies_at_another_place_along_an_axis_is_written_at_once(
+    function: Callable[..., Any], copies: int
+) -> None:
     random = np.random.default_rng(2)
     ((machine, classes),) = collected(function, random.random((4, 4, 6)), random.random(6), 6)
     assert to_text(routine_of(machine, classes)).count("call copy") == copies

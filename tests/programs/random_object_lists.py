@@ -37,7 +37,7 @@ _OUTER = (
     *("g = [[0.0] * m for _ in range(m)]", "new = [v * 0.5 for v in u]", "row = g[k % m]", "mix = [0] * n"),
     *("mix = mix + [0]", "mix = [k] + u", "pairs = pairs + [(k, x)]", "todo = [(k, 0.5)]"),
     *("todo = [(1, 0.5), (2, 0.5)]", "moves = moves[:]", "moves = moves + [(3, 4)]", "moves = [(5, 6)] * 4"),
-    *("flags = [False] * n", "t = 0.0", "stack = [k]", "k = (k + 1) % n"),
+    *( "flags = [False] * n", "t = 0.0", "stack = [k]", "k = (k + 1) % n"),
 )
 _HEADS = (
     *("for i in range(n):", "for i in range(1, n - 1):", "for i in range(len(u)):", "for i in range(n - 1, -1, -1):"),

@@ -156,6 +156,7 @@ def test_rows_made_after_the_bands_are_none_of_theirs() -> None:
         size_bands(*before)
 
 
+
 @pytest.mark.parametrize("function", PAIRS, ids=lambda function: function.__name__)
 @pytest.mark.parametrize("rows", [1, 3, 4, 5, 7, 16, 17, 64])
 def test_of_two(function: Callable[..., Any], rows: int) -> None:

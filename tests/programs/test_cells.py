@@ -434,6 +434,8 @@ def test_list_of() -> None:
         _C.Objects.list_of(values, 5)
 
 
+
+
 def read_between(n: int) -> Any:
     dp = [0] * (n + 1)
     for i in range(1, n + 1):

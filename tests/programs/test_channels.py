@@ -57,7 +57,9 @@ LAYOUTS = {
 @pytest.mark.parametrize("fn", [blurred, weighted, of_channels])
 def test_images(fn: Any, backend: str) -> None:
     image = np.random.default_rng(0).normal(size=(6, 5, 3))
-    made = [lambda layout=layout, n=n: (layout(image.copy()), n) for layout in LAYOUTS.values() for n in (1, 2)]
+    made = [
+        lambda layout=layout, n=n: (layout(image.copy()), n) for layout in LAYOUTS.values() for n in (1, 2)
+    ]
     require_equal(
         fn,
         made[0],

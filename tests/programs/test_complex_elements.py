@@ -198,7 +198,9 @@ def test_awkward_numbers_are_those_of_plain_python(fn: Any) -> None:
     compiled = {"backend": "numba", "options": OPTIONS}
     first, *rest = cases
     with np.errstate(all="ignore"):
-        quiet = require_equal(fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=compiled, calls=1)
+        quiet = require_equal(
+            fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=compiled, calls=1
+        )
     assert quiet.stats["native_calls"]
     require_equal(fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=compiled, calls=1)
 

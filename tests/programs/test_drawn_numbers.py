@@ -69,6 +69,7 @@ def shuffled(g: Any, x: Any) -> Any:
     return y[0]
 
 
+
 def looping(call: str) -> Callable[..., Any]:
     """A loop around a call."""
     space: dict[str, Any] = {"np": np, "shuffled": shuffled}

@@ -296,7 +296,6 @@ def one_or_another(ps, k):
         q.vx = 0.5 * q.vx + 0.125 * p.y
         q.n += q is p
 
-
 @pytest.mark.parametrize("leaves", [False, True])
 @pytest.mark.parametrize("cls", [Body, Slotted])
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -143,7 +143,9 @@ def test_lists_where_the_loop_is_left(name: str) -> None:
 
 def equal(fn: Callable[..., Any], *makes: Callable[[], tuple[Any, ...]]) -> Any:
     first, *rest = makes
-    return require_equal(fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS})
+    return require_equal(
+        fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+    )
 
 
 def test_one_version_serves_all_lengths() -> None:

@@ -589,14 +589,9 @@ class StraightMerge(Merge):
         return has_items(first) and has_items(second) and is_like(first, second)
 
     def parts(self, value: Value, region: Region) -> Parts | None:
-        """As elsewhere; an array may stand beside None, too, and what has become of the two."""
+        """As elsewhere; an integer NumPy scalar whose number is known may stand beside None, too."""
         found = super().parts(value, region)
-        if found is None and isinstance(value, ArrayValue):
-            return ConstantValue(None, True), value, None
-        if found is None and isinstance(value, EitherValue) and is_scalar(value.condition):
-            is_array = isinstance(value.first, ArrayValue) and _is_kept(value.second)
-            return (NumberValue(None, value.condition), value.first, value.second) if is_array else None
-        return found
+        return (ConstantValue(None, True), value, None) if found is None and isinstance(value, ArrayValue) else found
 
     def one(self, first: Value, second: Value) -> Value | None:
         """As elsewhere; a number that either way computes anew is a new one."""

@@ -46,7 +46,9 @@ _RETURN_TAIL = frozenset(
 _LONGEST_TAIL = 8
 _LONGEST = 100  # instructions
 # What makes arguments, parts of arrays among them, and computes nothing.
-_BUILDS = frozenset({"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "BINARY_SUBSCR"})
+_BUILDS = frozenset(
+    {"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "BINARY_SUBSCR"}
+)
 _ARRAY = object()  # an array, or a tuple with one: what is indexed by it is computed
 _KNOWN = policy.KNOWN_MODULES
 _OURS = object()  # what may be captured, or is not known

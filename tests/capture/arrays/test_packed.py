@@ -35,13 +35,10 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "parts": lambda x: (np.ascontiguousarray(x[1:]), np.asfortranarray(x[:, 0:1]), np.ascontiguousarray(x[::-1])),
     "computed": lambda x: (np.ascontiguousarray(x + 1), np.asfortranarray(x.T + 1), np.ascontiguousarray(np.exp(x.T))),
     "copied": lambda x: (
-        np.ascontiguousarray(x.copy("F")),
-        np.asfortranarray(x.copy()),
-        np.ascontiguousarray(x.copy("A")),
+        np.ascontiguousarray(x.copy("F")), np.asfortranarray(x.copy()), np.ascontiguousarray(x.copy("A")),
     ),
     "converted": lambda x: (
-        np.ascontiguousarray(x.astype("f4", order="F")),
-        np.asfortranarray(x.astype("f4", order="A")),
+        np.ascontiguousarray(x.astype("f4", order="F")), np.asfortranarray(x.astype("f4", order="A")),
     ),
     "another array in F order": lambda x: np.ascontiguousarray(np.array(x, order="F") * 2),
     "zeros in F order": lambda x: np.ascontiguousarray(np.zeros(np.shape(x), order="F") + x),
