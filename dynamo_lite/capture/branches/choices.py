@@ -68,7 +68,6 @@ from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import (
     Scalar,
-    is_scalar,
     is_symbolic,
     kind_of,
     make,
