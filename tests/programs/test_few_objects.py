@@ -157,6 +157,19 @@ def none_at_first(balls, x):
     return x, last
 
 
+@program(balls)
+def with_branches_behind_the_loop(balls, x):
+    best = None
+    for t in range(30):
+        for b in balls:
+            if b.place @ x > t * 0.1:
+                best = b
+        x = x * 0.99
+    if x[0] > 0.0:
+        x = x * 2.0
+    return x, best
+
+
 @pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -98,6 +98,8 @@ def truth_of_one(tracer: Tracer, value: OneOf) -> Scalar | None:
 
 def narrowed_objects(value: OneOf, condition: object, truth: bool) -> Value | None:
     """What it is where a condition holds, or does not; None if that tells nothing."""
+    if as_scalar(value.code) is None:  # a loop has ended with it, and nobody has looked which one it is
+        return None
     for number, one in value.objects.items():
         asked = is_the_one(value, number)
         if condition in (asked, simplify(negate(asked))):
