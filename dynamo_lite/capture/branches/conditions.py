@@ -133,6 +133,12 @@ def _is_none(machine: Machine, value: Value) -> Value:
     return ConstantValue(None, is_none(value))
 
 
+def is_first(machine: Machine, value: EitherValue) -> Scalar:
+    """Whether it is the first of its two values, as a number of the graph at hand."""
+    condition = value.condition.node if isinstance(value.condition, ResultValue) else value.condition
+    return as_number_here(machine, condition)
+
+
 def not_none(machine: Machine, value: Value) -> Value:
     """What it is if it is not None, for what raises a TypeError or AttributeError otherwise: the program declines then.
     Any other value as it is."""
@@ -141,8 +147,7 @@ def not_none(machine: Machine, value: Value) -> Value:
     ways = is_none(value.first), is_none(value.second)
     if ways[0] is ways[1]:
         return value
-    condition = value.condition.node if isinstance(value.condition, ResultValue) else value.condition
-    number = as_number_here(machine, condition)
+    number = is_first(machine, value)
     machine.tracer.require(simplify(negate(number)) if ways[0] else simplify(number))
     return not_none(machine, value.second if ways[0] else value.first)
 
@@ -205,4 +210,7 @@ def as_whole(machine: Machine, value: Value) -> Value:
     return choose(machine, number, ConstantValue(None, 1), ConstantValue(None, 0))
 
 
-__all__ = ["LENGTH", "as_number_here", "as_whole", "data_condition", "narrowed", "none_condition", "not_none"]
+__all__ = [
+    *("LENGTH", "as_number_here", "as_whole", "data_condition", "is_first", "narrowed", "none_condition"),
+    "not_none",
+]

@@ -17,12 +17,12 @@ from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.capture.branches.choices import Merge
-from dynamo_lite.capture.branches.conditions import as_number_here
+from dynamo_lite.capture.branches.conditions import is_first
 from dynamo_lite.capture.loops.code import always_read
 from dynamo_lite.capture.loops.leaving import CannotLeave
 from dynamo_lite.capture.loops.plan import LoopPlan
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.value import UNBOUND, ArrayValue, EitherValue, ResultValue, Value
+from dynamo_lite.capture.value import UNBOUND, EitherValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.pycode import liveness
 
@@ -66,10 +66,7 @@ def bound(machine: Machine, value: Value) -> Value:
     if not may_be_unbound(value) or value is UNBOUND:
         return value
     assert isinstance(value, EitherValue)
-    condition = value.condition
-    if isinstance(condition, ResultValue):
-        condition = ArrayValue(None, condition.node).node
-    machine.tracer.require(as_number_here(machine, condition))
+    machine.tracer.require(is_first(machine, value))
     return value.first
 
 
